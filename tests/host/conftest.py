@@ -1,4 +1,4 @@
-"""How the tests reach a deployed host from outside, as anybody on its network would, and what they put behind its sites."""
+"""How the tests reach a deployed host from outside, like anybody on its network, and what they put behind its sites."""
 
 import base64
 import json
@@ -7,17 +7,19 @@ import ssl
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from testinfra.host import Host
 
+SITE = "site.talaria.test"
 BACKEND_PORT = 8765
 BACKEND_DIRECTORY = "/run/talaria_test_backend"
 
 
 @dataclass(frozen=True)
 class Public:
-    """The address of the host on its network; the tests speak raw bytes to it, so that no client library tidies them up."""
+    """The address of the host on its network, to which the tests speak raw bytes: no client library tidies them up."""
 
     address: str
     http_port: int = 80
@@ -37,7 +39,24 @@ class Public:
         context.set_alpn_protocols([protocol])
         return context.wrap_socket(self.connect(self.https_port), server_hostname=name)
 
-    def say(self, request: bytes, name: str | None = "site.talaria.test", tls: bool = True, patience: float = 10) -> bytes:
+    @staticmethod
+    def request(
+        target: bytes, host: str = SITE, method: bytes = b"GET", headers: bytes = b"", version: bytes = b"HTTP/1.1"
+    ) -> bytes:
+        """Return a request, byte by byte as it is written here."""
+        return b"%s %s %s\r\nHost: %s\r\nConnection: close\r\n%s\r\n" % (
+            method,
+            target,
+            version,
+            host.encode(),
+            headers,
+        )
+
+    def get(self, target: bytes, host: str = SITE, **parts: bytes) -> bytes:
+        """Return the answer to one request, over TLS."""
+        return self.say(self.request(target, host, **parts))
+
+    def say(self, request: bytes, name: str | None = SITE, tls: bool = True, patience: float = 10) -> bytes:
         """Return everything that is answered until the other side closes or stays silent for `patience` seconds."""
         answer = b""
         with self.secure(name) if tls else self.connect(self.http_port) as connection:
@@ -58,7 +77,7 @@ class Backend:
     host: Host
     marker: bytes = b"talaria-test-backend"
 
-    def seen(self) -> list[dict[str, str]]:
+    def seen(self) -> list[dict[str, Any]]:
         """Return what the server was asked since it was last looked at: method, target and headers."""
         record = f"{BACKEND_DIRECTORY}/seen"
         lines = self.host.check_output(f"cat {record} && : >{record}").splitlines()
