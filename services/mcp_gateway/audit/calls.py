@@ -1,6 +1,7 @@
 """Reading the log: rows in order, and calls as a person asks for them. Never writes, works while a service does."""
 
 import json
+import math
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -46,7 +47,7 @@ class Reader:
         self._connection = connection
 
     def rows(self) -> Iterator[Row]:
-        """Every row in the order of `seq`. Raise ValueError at one that is no row of ours."""
+        """Every row in the order of `seq`."""
         for columns in self._connection.execute(f"SELECT {COLUMNS} FROM rows ORDER BY seq"):  # noqa: S608
             yield _row(columns)
 
@@ -95,13 +96,19 @@ def _call(columns: tuple[object, ...]) -> dict[str, object]:
 
 
 def _row(columns: tuple[object, ...]) -> Row:
+    """What was edited into something that is no row of ours becomes a row whose head cannot be right."""
     seq, time, receipt, client, channel, tool, args, digest, outcome, ms, approval, head = columns
-    if not isinstance(seq, int) or not isinstance(ms, int | float):
-        raise ValueError(f"row {seq} holds something that is no number where one belongs")
-    try:
-        names = tuple(map(str, json.loads(str(args))))
-    except (ValueError, TypeError, RecursionError) as fault:
-        raise ValueError(f"row {seq}: its argument names are not readable, so the row was edited") from fault
     caller = (str(receipt), str(client), str(channel), str(tool))
-    entry = Entry(*caller, names, str(digest), str(outcome), float(ms), str(approval))
-    return Row(seq, str(time), entry, str(head))
+    duration = float(ms) if isinstance(ms, int | float) else math.nan
+    entry = Entry(*caller, _names(str(args)), str(digest), str(outcome), duration, str(approval))
+    return Row(seq if isinstance(seq, int) else 0, str(time), entry, str(head))
+
+
+def _names(text: str) -> tuple[str, ...]:
+    try:
+        names = json.loads(text)
+    except (ValueError, RecursionError):
+        names = None
+    if isinstance(names, list) and all(isinstance(name, str) for name in names):
+        return tuple(names)
+    return (f"unreadable: {text}",)

@@ -119,5 +119,5 @@ def test_a_state_that_cannot_be_used_is_refused_with_its_place(tmp_path: Path, o
         connection = sqlite3.connect(state_dir / "audit.db")
         connection.execute("PRAGMA user_version = 99")
         connection.close()
-    with pytest.raises(ConfigurationError, match="state_dir: the audit log in .*state cannot be written"):
+    with pytest.raises(ConfigurationError, match=r"state_dir: the audit log in .*state cannot be written"):
         AuditLog.open(state_dir, None)
