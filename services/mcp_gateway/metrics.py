@@ -34,7 +34,7 @@ class Metrics:
     """
 
     def __init__(self) -> None:
-        prometheus_client.disable_created_metrics()
+        prometheus_client.disable_created_metrics()  # type: ignore[no-untyped-call]  # it has no annotations
         self._registry = registry = CollectorRegistry()
         self._tools: frozenset[str] = frozenset()
         self._seen: dict[str, set[str]] = {}
