@@ -115,6 +115,8 @@ class Metrics:
 def _result(outcome: str) -> tuple[str, str]:
     if outcome == "ok":
         return "ok", ""
+    if outcome == "cancelled":  # the client went away; nothing of ours is broken
+        return "refused", outcome
     if outcome in CODES:
         return ("fault" if outcome in FAULTS else "refused"), outcome
     return "fault", "internal"

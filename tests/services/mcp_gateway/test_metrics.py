@@ -31,6 +31,7 @@ def samples(metrics: Metrics, name: str) -> dict[tuple[str, ...], float]:
         (Code.STALE_READ, ("__STALE_READ__", "refused")),
         ("__UPSTREAM_DOWN__", ("__UPSTREAM_DOWN__", "fault")),
         ("__TIMEOUT__", ("__TIMEOUT__", "fault")),
+        ("cancelled", ("cancelled", "refused")),
         ("fault", ("internal", "fault")),
         ("whatever a bug invents", ("internal", "fault")),
     ],
