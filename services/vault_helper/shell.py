@@ -136,6 +136,9 @@ class SyncStopped(Exception):
     """The vault and its remote cannot be brought together without a person; the text says why."""
 
 
+NO_SUCH_NOTE = "the vault has no such note; use vault_list or vault_search to find its path"
+
+
 def bad_path(hint: str, **facts: object) -> Refused:
     """The refusal of a path by its shape or by what stands there."""
     return Refused("__BAD_PATH__", hint, **facts)
@@ -1355,7 +1358,7 @@ class Reads:
     def _content(self, path: str) -> bytes:
         if fault := path_fault(path):
             raise bad_path(fault)
-        absent = Refused("__NOT_FOUND__", "the vault has no such note; use vault_list or vault_search to find its path")
+        absent = Refused("__NOT_FOUND__", NO_SUCH_NOTE)
         stored, mode, _ = self.repository.tracked().entries.get(path, ("", "", ""))
         if not mode or not self.visible(path):
             raise absent
