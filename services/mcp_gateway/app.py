@@ -1,6 +1,7 @@
 """The whole gateway: what one configuration makes of it, and how it lives, changes and ends."""
 
 import logging
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -158,7 +159,7 @@ async def open_gateway(path: Path, catalogue: Catalogue, secrets: Secrets) -> As
     first = plan(path, catalogue, secrets)
     for words in first.remarks:
         logger.warning("%s", words)
-    audit = AuditLog.open(first.settings.state_dir)
+    audit = AuditLog.open(first.settings.state_dir, sys.stderr)
     try:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(audit.run)
