@@ -49,6 +49,7 @@ def serve(path: Path, catalogue: Catalogue, secrets: Secrets) -> int:
     """Run until SIGTERM or SIGINT. Raise ConfigurationError when the service cannot even begin."""
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(_serve(path, catalogue, secrets))
+    logger.info("stopped")
     return 0
 
 
