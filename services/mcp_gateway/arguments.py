@@ -17,7 +17,14 @@ MAX_FAULTS = 10
 # A name that a caller made up is shown, but not as a way to fill the answer or the log.
 MAX_NAME = 40
 
-KINDS = {bool: "true or false", int: "a whole number", float: "a number", str: "text", list: "a list", dict: "an object"}
+KINDS = {
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+    str: "text",
+    list: "a list",
+    dict: "an object",
+}
 WORDS = {
     "string": "text",
     "integer": "a whole number",
@@ -64,7 +71,7 @@ def _signature(tool: Tool) -> str:
 def _null_words(tool: Tool, names: Iterable[str]) -> list[str]:
     known = properties(tool)
     return [
-        f"{clipped(name)!r} must be {accepted(known[name][0])}, not null; leave it out to say nothing"
+        f"{name!r} must be {accepted(known[name][0])}, not null{'' if known[name][1] else ' (leave it out instead)'}"
         for name in names
         if name in known
     ]
@@ -116,4 +123,4 @@ def accepted(schema: Mapping[str, Any]) -> str:
 
 def _meant(name: str, known: Iterable[str]) -> str:
     close = difflib.get_close_matches(name[:MAX_NAME], list(known), n=1, cutoff=0.6)
-    return f"; did you mean {close[0]!r}?" if close else ""
+    return f" (did you mean {close[0]!r}?)" if close else ""
