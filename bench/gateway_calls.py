@@ -1,10 +1,12 @@
 """A tool call that does nothing, through the whole gateway and through a bare SDK server."""
 
 import json
+import socket
 import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -44,17 +46,29 @@ def _ratio(
 @contextmanager
 def _server(kind: str, place: str) -> Iterator[int]:
     """The port of a running server."""
-    command = [sys.executable, str(HERE / "servers.py"), kind, place]
-    with (Path(place) / f"{kind}.log").open("wb") as log, subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log
-    ) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        line = process.stdout.readline()
-        if not line:
-            raise RuntimeError((Path(place) / f"{kind}.log").read_text())
-        yield int(line)
-        process.stdin.close()
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = int(probe.getsockname()[1])
+    journal = Path(place) / f"{kind}.log"
+    command = [sys.executable, str(HERE / "servers.py"), kind, place, str(port)]
+    with journal.open("wb") as log, subprocess.Popen(command, stdout=log, stderr=log) as process:
+        try:
+            _wait_for(port, process, journal)
+            yield port
+        finally:
+            process.terminate()
+
+
+def _wait_for(port: int, process: "subprocess.Popen[bytes]", journal: Path) -> None:
+    while True:
+        try:
+            socket.create_connection(("127.0.0.1", port), 1).close()
+        except OSError:
+            if process.poll() is not None:
+                raise RuntimeError(journal.read_text()) from None
+            time.sleep(0.05)
+        else:
+            return
 
 
 def _load(port: int, sessions: int, seconds: float = SECONDS) -> Figures:

@@ -6,24 +6,23 @@ validation, audit, metrics) with the same 32 tools.
 
 import hashlib
 import json
-import socket
+import logging
 import sys
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import anyio
 import uvicorn
+import uvloop
 from mcp import types
 from mcp.server import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from pydantic import BaseModel, Field
 from starlette.types import Receive, Scope, Send
 
-from mcp_gateway import logs
-from mcp_gateway.app import open_gateway
+from mcp_gateway import logs, serving
 from mcp_gateway.schemas import definition
+from mcp_gateway.settings.secrets import Secrets
 from mcp_gateway.settings.sections import Section
 from mcp_gateway.tools import Arguments, Call, Condition, Tool
 
@@ -65,11 +64,17 @@ class _NoSettings(BaseModel):
     """The section of tools that need no settings."""
 
 
-def write_configuration(place: Path) -> Path:
+def write_configuration(place: Path, port: int) -> Path:
     """A configuration of the gateway with the bench's tools only."""
     path = place / "mcp_gateway.yml"
     client = {"name": "bench", "tokens_file": "token", "channels": [CHANNEL], "rate_per_minute": 1_000_000}
-    document = {"state_dir": "state", "clients": [client], "channels": {CHANNEL: {"toolsets": [CHANNEL]}}, CHANNEL: {}}
+    document = {
+        "listen": [{"host": "127.0.0.1", "port": port}],
+        "state_dir": "state",
+        "clients": [client],
+        "channels": {CHANNEL: {"toolsets": [CHANNEL]}},
+        CHANNEL: {},
+    }
     path.write_text(json.dumps(document))
     (place / "token").write_text(f"sha256:{hashlib.sha256(TOKEN.encode()).hexdigest()}\n")
     return path
@@ -96,34 +101,27 @@ class _Bare:
             await self.manager.handle_request(scope, receive, send)
 
 
-@asynccontextmanager
-async def _application(kind: str, place: Path) -> AsyncIterator[Any]:
+async def _serve_bare(port: int) -> None:
+    bare = _Bare()
+    config = uvicorn.Config(
+        bare, port=port, loop="none", http="httptools", lifespan="off", log_config=None, access_log=False
+    )
+    async with bare.manager.run():
+        await uvicorn.Server(config).serve()
+
+
+def main(kind: str, place: Path, port: int) -> None:
+    """Serve one of the two on this port until SIGTERM."""
     if kind == "bare":
-        bare = _Bare()
-        async with bare.manager.run():
-            yield bare
-    else:
-        section = Section(CHANNEL, _NoSettings, {CHANNEL: TOOLS}, lambda model, secrets: (_NoBackend(), _tools()))
-        async with open_gateway(write_configuration(place), (section,)) as gateway:
-            yield gateway
-
-
-async def serve(kind: str, place: Path) -> None:
-    """Serve one of the two on a free port, whose number is printed, until stdin ends."""
-    listener = socket.create_server(("127.0.0.1", 0))
-    async with _application(kind, place) as application:
-        config = uvicorn.Config(application, http="httptools", lifespan="off", log_config=None, access_log=False)
-        server = uvicorn.Server(config)
-        async with anyio.create_task_group() as group:
-            group.start_soon(server.serve, [listener])
-            print(listener.getsockname()[1], flush=True)
-            await anyio.to_thread.run_sync(sys.stdin.read, abandon_on_cancel=True)
-            server.should_exit = True
+        logging.basicConfig(level=logging.WARNING)
+        uvloop.run(_serve_bare(port))
+        return
+    section = Section(CHANNEL, _NoSettings, {CHANNEL: TOOLS}, lambda model, secrets: (_NoBackend(), _tools()))
+    path = write_configuration(place, port)
+    secrets = Secrets.beside(path)
+    logs.set_up(lambda: secrets.known)
+    serving.serve(path, (section,), secrets)
 
 
 if __name__ == "__main__":
-    logs.set_up()
-    import logging
-
-    logging.getLogger().setLevel(logging.WARNING)
-    anyio.run(serve, sys.argv[1], Path(sys.argv[2]), backend_options={"use_uvloop": True})
+    main(sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]))

@@ -1,4 +1,4 @@
-"""A measurement is a ratio of two things done on the same machine in the same minute, next to the bound it must keep."""
+"""A measurement is a ratio of two things done on one machine in the same minute, beside the bound it must keep."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -44,4 +44,6 @@ def _cells(one: Ratio) -> tuple[str, ...]:
 
 def _aligned(cells: tuple[str, ...], widths: list[int]) -> str:
     first, *rest = cells
-    return "  ".join([first.ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(rest, widths[1:], strict=True))])
+    return "  ".join(
+        [first.ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(rest, widths[1:], strict=True))]
+    )
