@@ -144,8 +144,24 @@ class Entrance:
                 await self._serve(exchange, scope, receive, send)
                 self.sessions.ended(session.id)
             else:
-                with self.streams.open(admitted):
-                    await self._serve(exchange, scope, receive, send)
+                await self._stream(exchange, scope, receive, send)
+        return None
+
+    async def _stream(self, exchange: Exchange, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a notification stream, which may be ended from here; then it ends in an orderly way."""
+        started = False
+
+        async def noting(message: Message) -> None:
+            nonlocal started
+            started = True
+            await send(message)
+
+        with self.streams.open(exchange.admitted) as ending:
+            await self._serve(exchange, scope, receive, noting)
+        if ending.cancelled_caught:
+            if not started:
+                return await refuse(send, 404, "not_found")
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
         return None
 
     async def _serve(self, exchange: Exchange, scope: Scope, receive: Receive, send: Send) -> None:

@@ -32,7 +32,9 @@ def test_control_characters_and_half_characters_do_not_come_through(character: s
     success({"text": text}).encode()
 
 
-@pytest.mark.parametrize("text", ["a\tb\nc\r\nd", "\u202ereversed\u202c", "\u200bzero", "emoji 👩‍👩‍👧", "é e\u0301", "\u2028"])
+@pytest.mark.parametrize(
+    "text", ["a\tb\nc\r\nd", "\u202ereversed\u202c", "\u200bzero", "emoji 👩‍👩‍👧", "é e\u0301", "\u2028"]
+)
 def test_what_people_write_is_left_alone(text: str) -> None:
     assert not altered(text)
     assert defang(text) == text

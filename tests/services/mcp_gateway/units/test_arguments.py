@@ -64,7 +64,10 @@ def test_valid_arguments_are_typed() -> None:
         ({"path": "a", "offset": "5"}, "'offset' must be a whole number of at least 0, not text."),
         ({"path": "a", "offset": 5.0}, "'offset' must be a whole number of at least 0, not a number."),
         ({"path": "a", "offset": True}, "'offset' must be a whole number of at least 0, not true or false."),
-        ({"path": "a", "offset": None}, "'offset' must be a whole number of at least 0, not null (leave it out instead)."),
+        (
+            {"path": "a", "offset": None},
+            "'offset' must be a whole number of at least 0, not null (leave it out instead).",
+        ),
         ({"path": "a", "offset": -1}, "'offset' must be a whole number of at least 0."),
         ({"path": "a", "lines": 51}, "'lines' must be a whole number from 1 to 50."),
         ({"path": "a", "hours": "2"}, "'hours' must be a number of more than 0, not text."),
@@ -136,7 +139,9 @@ def test_a_type_that_cannot_be_said_plainly_is_a_mistake_of_the_tool() -> None:
     ("writes", "sensitive", "hints"),
     [(False, False, (True, False)), (True, False, (False, False)), (True, True, (False, True))],
 )
-def test_the_annotations_follow_from_what_the_tool_does(writes: bool, sensitive: bool, hints: tuple[bool, bool]) -> None:
+def test_the_annotations_follow_from_what_the_tool_does(
+    writes: bool, sensitive: bool, hints: tuple[bool, bool]
+) -> None:
     tool = Tool("x", "x", "X.", Sample, run, writes, sensitive)
     annotations = definition(tool)["annotations"]
     assert (annotations["readOnlyHint"], annotations["destructiveHint"]) == hints

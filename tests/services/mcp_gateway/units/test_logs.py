@@ -15,4 +15,6 @@ def test_what_spans_lines_is_joined() -> None:
 
 
 def test_a_secret_is_removed() -> None:
-    assert OneLine(lambda: ("s3cret-value",)).format(record("key s3cret-value")) == f"ERROR mcp_gateway.x: key {REDACTED}"
+    assert (
+        OneLine(lambda: ("s3cret-value",)).format(record("key s3cret-value")) == f"ERROR mcp_gateway.x: key {REDACTED}"
+    )
