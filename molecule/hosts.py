@@ -19,18 +19,31 @@ ENGINE = Path(__file__).with_name("engine.sh")
 LABEL = "talaria.network"
 
 # A private control group namespace keeps each systemd in its own tree and lets a Docker Engine run inside; the volume
-# gives that engine overlay2. SSH for the operator, 80 and 443 for what a host shows to the outside; all on loopback.
+# gives that engine overlay2.
 ARGUMENTS = (
-    "--detach --privileged --cgroupns=private --tmpfs /run --tmpfs /run/lock --tmpfs /tmp --volume /var/lib/docker "
-    "--publish 127.0.0.1::22 --publish 127.0.0.1::80 --publish 127.0.0.1::443 --publish 127.0.0.1::443/udp --stop-timeout 5"
-).split()
+    *("--detach", "--privileged", "--cgroupns=private", "--stop-timeout=5", "--volume=/var/lib/docker"),
+    *("--tmpfs=/run", "--tmpfs=/run/lock", "--tmpfs=/tmp"),
+)
+# SSH for the operator; the others are what a host shows to the outside. Always on loopback, on any free port.
+PUBLISHED = ("22", "80", "443", "443/udp")
 # podman's own systemd mode would bind this machine's systemd hierarchy into the container on control groups v1.
 PODMAN_ARGUMENTS = ("--systemd=false",)
 
 # A loaded machine of two cores takes up to 20 s; a host that is not up after this will not come up.
 BOOT_SECONDS = 120
 
-PUT_KEY = "install -d -o admin -g admin -m 700 ~admin/.ssh && install -o admin -g admin -m 600 /dev/stdin ~admin/.ssh/authorized_keys"
+AWAIT_BOOT = f"""
+for _ in $(seq {BOOT_SECONDS}); do
+    state=$(systemctl is-system-running --wait 2>/dev/null)
+    case $state in running | degraded) break ;; esac
+    sleep 1
+done
+echo "$state"
+"""
+PUT_KEY = """
+install -d -o admin -g admin -m 700 ~admin/.ssh
+install -o admin -g admin -m 600 /dev/stdin ~admin/.ssh/authorized_keys
+"""
 
 
 class HostError(Exception):
@@ -39,7 +52,7 @@ class HostError(Exception):
 
 @dataclass(frozen=True)
 class Host:
-    """Where a running test host is reached: `ports` are this machine's, on 127.0.0.1; `address` is in its own network."""
+    """Where a running host is reached: `ports` are this machine's, on 127.0.0.1; `address` is in the host's network."""
 
     name: str
     container: str
@@ -57,8 +70,9 @@ def engine(*arguments: str, text: str = "", check: bool = True) -> subprocess.Co
 
 
 def image_of(suite: str) -> str:
-    architecture = subprocess.run(["dpkg", "--print-architecture"], capture_output=True, text=True, check=True).stdout.strip()
-    return f"localhost/talaria-test:{suite}-{architecture}"
+    """The name that image/build.sh gives the image of a suite on this machine."""
+    architecture = subprocess.run(["dpkg", "--print-architecture"], capture_output=True, text=True, check=True)
+    return f"localhost/talaria-test:{suite}-{architecture.stdout.strip()}"
 
 
 def containers(network: str) -> list[str]:
@@ -68,12 +82,12 @@ def containers(network: str) -> list[str]:
 
 
 def up(network: str, public_key: str, suites: dict[str, str]) -> list[Host]:
-    """Start the hosts {name: suite} that are not running yet and wait until all have booted. Raise HostError otherwise."""
+    """Start the hosts {name: suite} that do not run yet and wait until all have booted. Raise HostError otherwise."""
     if engine("network", "inspect", network, check=False).returncode != 0:
         engine("network", "create", network)
     existing = containers(network)
     with ThreadPoolExecutor() as pool:
-        return list(pool.map(lambda item: _start(network, public_key, *item, existing), suites.items()))
+        return list(pool.map(lambda item: _start(network, public_key, item[0], item[1], existing), suites.items()))
 
 
 def _start(network: str, public_key: str, name: str, suite: str, existing: Sequence[str]) -> Host:
@@ -90,17 +104,21 @@ def _create(network: str, container: str, name: str, suite: str) -> None:
     engine("rm", "--force", "--volumes", container, check=False)
     kind = subprocess.run([ENGINE, "--name"], capture_output=True, text=True, check=True).stdout.strip()
     engine(
-        "run", *ARGUMENTS, *(PODMAN_ARGUMENTS if kind == "podman" else ()), "--name", container, "--hostname", name,
-        "--network", network, "--network-alias", name, "--label", f"{LABEL}={network}", image_of(suite),
-    )  # fmt: skip
+        *("run", *ARGUMENTS, *(PODMAN_ARGUMENTS if kind == "podman" else ())),
+        *(f"--publish=127.0.0.1::{port}" for port in PUBLISHED),
+        *("--name", container, "--hostname", name, "--network", network, "--network-alias", name),
+        *("--label", f"{LABEL}={network}", image_of(suite)),
+    )
 
 
 def _wait_for_boot(container: str) -> None:
-    ask = f"for _ in $(seq {BOOT_SECONDS}); do s=$(systemctl is-system-running --wait 2>/dev/null) && break; [ \"$s\" != degraded ] || break; sleep 1; done; echo $s"
-    state = engine("exec", container, "sh", "-c", ask, check=False).stdout.strip()
+    state = engine("exec", container, "sh", "-c", AWAIT_BOOT, check=False).stdout.strip()
     if state != "running":
-        failed = engine("exec", container, "systemctl", "list-units", "--failed", "--no-legend", check=False).stdout.strip()
-        raise HostError(f"{container} did not boot ({state or 'no answer'}). Failed units: {failed or 'none'}. See: {ENGINE} logs {container}")
+        failed = engine("exec", container, "systemctl", "list-units", "--failed", "--plain", "--no-legend", check=False)
+        raise HostError(
+            f"{container} did not boot: {state or 'no answer'}. Failed units: {failed.stdout.strip() or 'none'}. "
+            f"Look with: {ENGINE} logs {container}"
+        )
 
 
 def _describe(name: str, container: str) -> Host:
