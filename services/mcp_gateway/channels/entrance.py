@@ -10,16 +10,16 @@ from mcp.server.auth.provider import AccessToken
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from starlette.types import Message, Receive, Scope, Send
 
-from mcp_gateway.calls import Calls
+from mcp_gateway.calls import Caller, Calls
 from mcp_gateway.channels.bodies import Screened, screen
-from mcp_gateway.channels.direct import PlainCall, answer, cancelled, plain_call, watched
+from mcp_gateway.channels.direct import PlainCall, answer, answer_modern, cancelled, modern_call, plain_call, watched
 from mcp_gateway.channels.exchange import KEY, Exchange
 from mcp_gateway.channels.gate import METHODS, Admitted, Gate, Refused
 from mcp_gateway.channels.server import MAX_BODY, ChannelServer
 from mcp_gateway.channels.sessions import SWEEP_SECONDS, Session, Sessions
 from mcp_gateway.channels.streams import Streams
 from mcp_gateway.channels.views import Views, narrowing_of
-from mcp_gateway.channels.wire import BodyTooLarge, Disconnected, read_body, refuse, replayed, text_header
+from mcp_gateway.channels.wire import BodyTooLarge, Disconnected, headers_of, read_body, refuse, replayed, text_header
 
 ALLOW = (b"allow", ", ".join(METHODS).encode())
 CLOSE = (b"connection", b"close")
@@ -94,6 +94,9 @@ class Entrance:
                 return await refuse(send, 503, "too_many_sessions")
             send = self._opening(admitted, narrowing, send)
         exchange = self._exchange(admitted, None, narrowing, screened.fault)
+        call = modern_call(screened.message, scope) if _modern(scope) else None
+        if call is not None:
+            return await self._answer_modern(exchange, call, receive, send)
         return await self._serve(exchange, scope, replayed(screened.body, receive, exchange.leave), send)
 
     async def _in_session(
@@ -113,13 +116,20 @@ class Entrance:
     ) -> None:
         caller = session.calls[call.id] = exchange.caller()
         try:
-            async with watched(receive, caller.leave):
-                text = await self._calls.answer(caller, call.name, call.arguments)
+            text = await self._text(caller, call, receive)
         finally:
             session.calls.pop(call.id, None)
         if caller.gone:
             return await cancelled(send, call, session.id)
         return await answer(send, call, session.id, text)
+
+    async def _answer_modern(self, exchange: Exchange, call: PlainCall, receive: Receive, send: Send) -> None:
+        text = await self._text(exchange.caller(), call, receive)
+        await answer_modern(send, call, self.servers[exchange.admitted.channel].info, text)
+
+    async def _text(self, caller: Caller, call: PlainCall, receive: Receive) -> str:
+        async with watched(receive, caller.leave):
+            return await self._calls.answer(caller, call.name, call.arguments)
 
     async def _session_only(self, admitted: Admitted, scope: Scope, receive: Receive, send: Send) -> None:
         """GET and DELETE mean a session; without one they are answered at once instead of being held open."""
@@ -151,8 +161,7 @@ class Entrance:
 
     def _session(self, admitted: Admitted, scope: Scope) -> Session | None:
         """The session a request belongs to; requests of the newer era belong to none, whatever they carry."""
-        version = text_header(scope, PROTOCOL_VERSION)
-        if version is not None and version not in HANDSHAKE_PROTOCOL_VERSIONS:
+        if _modern(scope):
             return None
         identity = text_header(scope, SESSION_ID)
         session = self.sessions.find(identity, admitted.client.name) if identity else None
@@ -186,6 +195,12 @@ class Entrance:
             await send(message)
 
         return watch
+
+
+def _modern(scope: Scope) -> bool:
+    """Whether the SDK takes a request for one of 2026-07-28 or later: by this header alone."""
+    versions = headers_of(scope, PROTOCOL_VERSION)
+    return bool(versions) and versions[0].decode("latin-1") not in HANDSHAKE_PROTOCOL_VERSIONS
 
 
 @lru_cache(maxsize=256)

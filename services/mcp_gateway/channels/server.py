@@ -53,8 +53,10 @@ class ChannelServer:
         self._bus = InMemorySubscriptionBus()
         self._listen = ListenHandler(self._bus)
         self._ended = anyio.Event()
+        # Who answers, as it stands in every answer of the newer era.
+        self.info = {"name": f"talaria/{name}", "version": __version__}
         self.manager = StreamableHTTPSessionManager(
-            self._server(name),
+            self._server(),
             # Calls do not pass here (see direct.py), so the SDK cannot know which session is idle.
             session_idle_timeout=None,
             max_request_body_size=MAX_BODY,
@@ -75,9 +77,9 @@ class ChannelServer:
         """Tell the clients that listen in the way of 2026-07-28."""
         await self._bus.publish(ToolsListChanged())
 
-    def _server(self, name: str) -> Server[Any]:
+    def _server(self) -> Server[Any]:
         server = _ToolServer(
-            f"talaria/{name}",
+            self.info["name"],
             version=__version__,
             instructions=INSTRUCTIONS,
             # What one client sees is not what another sees.
