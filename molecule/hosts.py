@@ -78,7 +78,7 @@ def image_of(suite: str) -> str:
 
 
 def free_port() -> int:
-    """A port that nobody uses now; chosen here because an engine's own choice would change with a reboot of the host."""
+    """A port that nobody uses; chosen here, because an engine would choose another one after a reboot of the host."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
