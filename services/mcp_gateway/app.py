@@ -3,7 +3,6 @@
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import anyio
@@ -18,15 +17,12 @@ from mcp_gateway.calls import Calls
 from mcp_gateway.channels.entrance import Entrance, Rules
 from mcp_gateway.channels.gate import Gate, guarded
 from mcp_gateway.channels.server import ChannelServer
-from mcp_gateway.channels.views import Views
 from mcp_gateway.channels.wire import refuse
-from mcp_gateway.clients import Clients, load_clients
 from mcp_gateway.metrics import Metrics
+from mcp_gateway.planning import Plan, plan
 from mcp_gateway.policies.hosts import AllowedHosts
 from mcp_gateway.readiness import DOWN, Readiness, Standings
 from mcp_gateway.routes.operations import PATHS, Operations
-from mcp_gateway.settings.checks import unusual
-from mcp_gateway.settings.loader import load
 from mcp_gateway.settings.model import Settings
 from mcp_gateway.settings.secrets import Secrets
 from mcp_gateway.settings.sections import Catalogue
@@ -36,26 +32,6 @@ from mcp_gateway.tools import Condition
 TELL_SECONDS = 5.0
 
 logger = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """A configuration that was read and checked whole, with everything that follows from it, and not yet in force."""
-
-    settings: Settings
-    clients: Clients
-    backends: Backends
-    views: Views
-    warnings: tuple[str, ...]
-
-
-def plan(path: Path, catalogue: Catalogue, secrets: Secrets, present: Backends | None = None) -> Plan:
-    """Read a configuration with its token files. Raise ConfigurationError naming every fault."""
-    settings = load(path, catalogue)
-    clients, warnings = load_clients(settings)
-    backends = standing.build(settings, catalogue, secrets, present)
-    views = Views(settings, standing.tools_of(backends))
-    return Plan(settings, clients, backends, views, (*unusual(settings.core), *warnings))
 
 
 class Gateway:
@@ -133,8 +109,9 @@ class Gateway:
             if session.channel not in granted.get(session.client, []):
                 await self.entrance.end(session)
         self.entrance.streams.end_unless(
-            lambda admitted: admitted.token_hash in new.clients.hashes
-            and admitted.channel in granted.get(admitted.client.name, [])
+            lambda admitted: (
+                admitted.token_hash in new.clients.hashes and admitted.channel in granted.get(admitted.client.name, [])
+            )
         )
 
     async def _close_backends_later(self, old: Backends, kept: Backends) -> None:
@@ -168,12 +145,11 @@ class Gateway:
 
 
 @asynccontextmanager
-async def open_gateway(path: Path, catalogue: Catalogue) -> AsyncIterator[Gateway]:
+async def open_gateway(path: Path, catalogue: Catalogue, secrets: Secrets) -> AsyncIterator[Gateway]:
     """A gateway that serves by this configuration until the context ends. Raise ConfigurationError."""
-    secrets = Secrets.beside(path)
     first = plan(path, catalogue, secrets)
-    for warning in first.warnings:
-        logger.warning("%s", warning)
+    for words in first.remarks:
+        logger.warning("%s", words)
     audit = AuditLog.open(first.settings.state_dir)
     try:
         async with anyio.create_task_group() as tasks:

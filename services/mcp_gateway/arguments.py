@@ -17,7 +17,14 @@ MAX_FAULTS = 10
 # A name that a caller made up is shown, but not as a way to fill the answer or the log.
 MAX_NAME = 40
 
-KINDS = {bool: "true or false", int: "a whole number", float: "a number", str: "text", list: "a list", dict: "an object"}
+KINDS = {
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+    str: "text",
+    list: "a list",
+    dict: "an object",
+}
 WORDS = {
     "string": "text",
     "integer": "a whole number",

@@ -2,6 +2,7 @@
 
 import hashlib
 import hmac
+import os
 import re
 import stat
 from collections.abc import Iterable
@@ -24,6 +25,10 @@ class Clients:
     """The clients that can be told by a token."""
 
     tokens: tuple[tuple[bytes, Client], ...]
+    # Files that somebody else could write to.
+    notes: tuple[str, ...] = ()
+    # Clients without a token, who can do nothing: no reason not to serve the others, but never what was meant.
+    shut_out: tuple[str, ...] = ()
 
     def holder(self, token: bytes) -> tuple[Client, bytes] | None:
         """Whose token this is, with its hash; every hash is compared, so that time tells nothing."""
@@ -40,23 +45,23 @@ class Clients:
         return frozenset(known for known, _ in self.tokens)
 
 
-def load_clients(settings: Settings) -> tuple[Clients, list[str]]:
-    """The clients, and what is missing: a client without a token can do nothing, which is worth saying.
+def load_clients(settings: Settings) -> Clients:
+    """The clients with their tokens.
 
     Raise ConfigurationError naming file and line (never its content) of everything that is no token line, and every
     token that two clients share.
     """
     problems: list[str] = []
-    warnings: list[str] = []
-    tokens: list[tuple[bytes, Client]] = []
-    for place, client in enumerate(settings.clients):
-        path = settings.path.parent / client.tokens_file
-        hashes = _read(path, f"clients.{place}.tokens_file", problems, warnings)
-        tokens += [(known, client) for known in hashes]
+    reading = _Reading(problems, [], [])
+    tokens = [
+        (known, client)
+        for place, client in enumerate(settings.clients)
+        for known in reading.hashes(settings.path.parent / client.tokens_file, f"clients.{place}.tokens_file")
+    ]
     problems.extend(_shared(tokens))
     if problems:
         raise ConfigurationError(problems)
-    return Clients(tuple(tokens)), warnings
+    return Clients(tuple(tokens), tuple(reading.notes), tuple(reading.shut_out))
 
 
 def token_line(token: str) -> str:
@@ -64,40 +69,51 @@ def token_line(token: str) -> str:
     return "sha256:" + hashlib.sha256(token.encode()).hexdigest()
 
 
-def _read(path: Path, where: str, problems: list[str], warnings: list[str]) -> list[bytes]:
-    try:
-        with path.open("rb") as file:
-            mode = stat.S_IMODE(path.stat().st_mode)
-            text = file.read(MAX_BYTES + 1).decode("ascii", "replace")
-    except OSError as fault:
-        warnings.append(f"{where}: {path} cannot be read ({fault.strerror}), so this client can do nothing")
-        return []
-    if mode & (stat.S_IWGRP | stat.S_IWOTH):
-        warnings.append(f"{where}: {path} can be written by others than its owner; chmod go-w it")
-    hashes = _parse(text, f"{where}: {path}", problems)
-    if not hashes and not problems:
-        warnings.append(f"{where}: {path} holds no token, so this client can do nothing; `mcp-gateway token new` makes one")
-    return hashes
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """Reads tokens files and collects what is to be said about them."""
+
+    problems: list[str]
+    notes: list[str]
+    shut_out: list[str]
+
+    def hashes(self, path: Path, key: str) -> list[bytes]:
+        where = f"{key}: {path}"
+        try:
+            with path.open("rb") as file:
+                mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
+                text = file.read(MAX_BYTES + 1).decode("ascii", "replace")
+        except OSError as fault:
+            self.shut_out.append(f"{where} cannot be read ({fault.strerror}), so this client can do nothing")
+            return []
+        if mode & (stat.S_IWGRP | stat.S_IWOTH):
+            self.notes.append(f"{where} can be written by others than its owner; chmod go-w it")
+        known, wrong = _parse(text, where)
+        self.problems.extend(wrong)
+        if not known and not wrong:
+            self.shut_out.append(
+                f"{where} holds no token, so this client can do nothing; `mcp-gateway token new` helps"
+            )
+        return known
 
 
-def _parse(text: str, where: str, problems: list[str]) -> list[bytes]:
-    hashes: list[bytes] = []
+def _parse(text: str, where: str) -> tuple[list[bytes], list[str]]:
+    """The hashes, and what is wrong."""
     if len(text) > MAX_BYTES:
-        problems.append(f"{where}: is too large for a tokens file")
-        return []
+        return [], [f"{where} is too large for a tokens file"]
+    known: dict[bytes, None] = {}
+    wrong: list[str] = []
     for number, line in enumerate(text.splitlines(), start=1):
         words = line.strip()
         if not words or words.startswith("#"):
             continue
-        match = _LINE.fullmatch(words)
-        if match is None:
-            problems.append(f"{where}, line {number}: is no `sha256:` and 64 hexadecimal digits")
+        if match := _LINE.fullmatch(words):
+            known[bytes.fromhex(match[1])] = None
         else:
-            hashes.append(bytes.fromhex(match[1]))
-    hashes = list(dict.fromkeys(hashes))
-    if len(hashes) > MAX_TOKENS:
-        problems.append(f"{where}: has {len(hashes)} tokens; at most {MAX_TOKENS} may live at a time")
-    return hashes
+            wrong.append(f"{where}, line {number}: is no `sha256:` with 64 hexadecimal digits")
+    if len(known) > MAX_TOKENS:
+        wrong.append(f"{where} has {len(known)} tokens; at most {MAX_TOKENS} may live at a time")
+    return list(known), wrong
 
 
 def _shared(tokens: Iterable[tuple[bytes, Client]]) -> list[str]:

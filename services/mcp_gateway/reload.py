@@ -4,8 +4,9 @@ import logging
 from pathlib import Path
 
 from mcp_gateway import notify
-from mcp_gateway.app import Gateway, Plan, plan
+from mcp_gateway.app import Gateway
 from mcp_gateway.errors import ConfigurationError
+from mcp_gateway.planning import Plan, plan
 
 logger = logging.getLogger(__name__)
 
@@ -23,7 +24,7 @@ async def reload(gateway: Gateway, path: Path) -> bool:
     except Exception:
         logger.exception("reload refused: the new configuration could not be put in force")
         return _ended(gateway, "refused")
-    for words in (*new.warnings, *restart_needed(old, new)):
+    for words in (*new.remarks, *restart_needed(old, new)):
         logger.warning("%s", words)
     await gateway.tell_tools_changed()
     return _ended(gateway, "ok")

@@ -9,7 +9,7 @@ rm -rf -- "$release"
 mkdir -p "$release/wheels"
 tar -xzf "$archive" -C "$release/wheels" --no-same-owner
 /usr/bin/python3 -m venv "$release"
-"$release/bin/python" -m pip install --quiet --no-color --disable-pip-version-check --no-cache-dir --no-index \
+"$release/bin/python" -m pip install --quiet --no-color --disable-pip-version-check --no-cache-dir --no-index --require-hashes \
     --find-links "$release/wheels" --requirement "$release/wheels/requirements.txt"
 # A release never changes: nothing in it can install packages.
 "$release/bin/python" -m pip uninstall --quiet --yes pip setuptools

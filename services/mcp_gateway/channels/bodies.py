@@ -18,7 +18,9 @@ MAX_DIGITS = 19
 TWICE = "A key stands twice in the same JSON object ({}); send every key once."
 NOT_A_NUMBER = "NaN and Infinity are no JSON numbers; send a finite number."
 TOO_LARGE = "A number is too large; at most 19 digits are accepted."
-HALF_CHARACTER = "A text holds half of a surrogate pair (such as \\ud800), which is no character; send whole characters."
+HALF_CHARACTER = (
+    "A text holds half of a surrogate pair (such as \\ud800), which is no character; send whole characters."
+)
 TOO_DEEP = f"The JSON is nested more than {MAX_DEPTH} levels deep; send plain arguments."
 NOT_AN_OBJECT = "`arguments` must be a JSON object such as {}; leave it out when there are none."
 

@@ -15,7 +15,7 @@ from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, Too
 
 from mcp_gateway import __version__
 from mcp_gateway.calls import Calls
-from mcp_gateway.channels.exchange import Exchange, exchange_of
+from mcp_gateway.channels.exchange import exchange_of
 from mcp_gateway.channels.sessions import IDLE_SECONDS
 from mcp_gateway.channels.streams import Streams
 
@@ -103,8 +103,8 @@ class ChannelServer:
 
     async def _on_listen(self, ctx: Context, params: types.SubscriptionsListenRequestParams) -> HandlerResult:
         with self._streams.open(exchange_of(ctx.request).admitted):
-            return await self._listen(ctx, params)
-        return None
+            await self._listen(ctx, params)
+        return {}
 
     async def _on_initialized(self, ctx: Context, params: types.NotificationParams) -> None:
         session = exchange_of(ctx.request).session

@@ -44,6 +44,10 @@ class Views:
             self._made[key] = self._make(channel, client, narrowing)
         return self._made[key]
 
+    def offered(self, channel: str) -> Mapping[str, Tool]:
+        """What a channel's toolsets hold before any filter."""
+        return visible(self._tools, self._settings.channels[channel].toolsets, [])
+
     def _make(self, channel: str, client: Client | None, narrowing: frozenset[str] | None) -> View:
         settings = self._settings.channels[channel]
         filters = [settings.tools, *([client.tools] if client else [])]

@@ -29,7 +29,11 @@ def text_header(scope: Scope, name: bytes) -> str | None:
 
 
 async def respond(
-    send: Send, status: int, body: bytes = b"", content_type: bytes = b"application/json", extra: Iterable[tuple[bytes, bytes]] = ()
+    send: Send,
+    status: int,
+    body: bytes = b"",
+    content_type: bytes = b"application/json",
+    extra: Iterable[tuple[bytes, bytes]] = (),
 ) -> None:
     """One whole response. A body on a HEAD request is dropped by the HTTP server."""
     headers = [(b"content-type", content_type), (b"content-length", str(len(body)).encode()), *extra]

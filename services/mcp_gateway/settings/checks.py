@@ -121,7 +121,6 @@ def _tool(name: str, where: str, draft: Draft) -> Iterable[str]:
         yield f"{where}: {name[:60]!r} is no tool{meant(name, known)}"
 
 
-
 def _unapproved(draft: Draft, core: Core) -> Iterable[str]:
     """Tools that are there, ask for approval by default and have nobody who could give it."""
     opened = frozenset(

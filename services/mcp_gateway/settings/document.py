@@ -48,7 +48,9 @@ def read_document(path: Path) -> dict[str, Any]:
     if loader.problems:
         raise ConfigurationError(loader.problems)
     if not isinstance(document, dict):
-        raise ConfigurationError([f"{path}: must be a mapping of keys, such as `state_dir: /var/lib/talaria/mcp_gateway`"])
+        raise ConfigurationError(
+            [f"{path}: must be a mapping of keys, such as `state_dir: /var/lib/talaria/mcp_gateway`"]
+        )
     return document
 
 

@@ -1,11 +1,13 @@
 """The configuration as it is written in mcp_gateway.yml, except for the backend sections."""
 
+import re
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$")]
+# A client's name stands in the audit log, in commits and in metrics.
+CLIENT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}")
 Decision = Literal["auto", "approve", "never"]
 Policy = dict[str, Decision]
 
@@ -40,12 +42,19 @@ class Listen(Strict):
 class Client(Strict):
     """Someone who holds a token."""
 
-    name: Name
+    name: str
     tokens_file: str = Field(min_length=1)
     channels: list[str] = []
     tools: ToolFilter = ToolFilter()
     odoo_employee_id: int | None = Field(default=None, ge=1)
     rate_per_minute: int = Field(default=600, ge=1, le=1_000_000)
+
+    @field_validator("name")
+    @classmethod
+    def _plain(cls, value: str) -> str:
+        if not CLIENT_NAME.fullmatch(value):
+            raise ValueError("may hold letters, digits, _ . and - only, at most 63, the first a letter or digit")
+        return value
 
 
 class Channel(Strict):

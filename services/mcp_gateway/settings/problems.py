@@ -61,12 +61,9 @@ def _words(model: type[BaseModel], where: str, error: ErrorDetails) -> str:
         return f"{place}: missing; add it"
     if found == "value_error":
         return f"{place}: {error['msg'].removeprefix('Value error, ')}"
-    if found == "string_pattern_mismatch":
-        return f"{place}: may hold letters, digits, - and _ only, starts with a letter or digit, at most 63 characters"
     message = error["msg"].replace("Input should be", "must be").replace("Input should have", "must have")
-    return f"{place}: {message[:1].lower()}{message[1:]}, not {kind(error['input'])}" if found.endswith(
-        "_type"
-    ) else f"{place}: {message[:1].lower()}{message[1:]}"
+    wrong_kind = f", not {kind(error['input'])}" if found.endswith("_type") else ""
+    return f"{place}: {message[:1].lower()}{message[1:]}{wrong_kind}"
 
 
 def _fields(model: type[BaseModel], parts: Iterable[object]) -> list[str]:
