@@ -1,13 +1,16 @@
 """Test hosts: containers that boot Debian's own systemd and are reached by SSH on a port of this machine's loopback.
 
 hosts.py up --network NETWORK --key PUBLIC_KEY NAME=SUITE…    starts what is not running, prints all of it as JSON
+hosts.py reboot --network NETWORK                             reboots the running hosts from inside
 hosts.py down --network NETWORK                               removes every host of that network, and the network
+hosts.py clean                                                removes the images that no host uses
 """
 
 import argparse
 import json
 import os
 import shlex
+import socket
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -24,7 +27,7 @@ ARGUMENTS = (
     *("--detach", "--privileged", "--cgroupns=private", "--stop-timeout=5", "--volume=/var/lib/docker"),
     *("--tmpfs=/run", "--tmpfs=/run/lock", "--tmpfs=/tmp"),
 )
-# SSH for the operator; the others are what a host shows to the outside. Always on loopback, on any free port.
+# SSH for the operator; the others are what a host shows to the outside. Always on this machine's loopback.
 PUBLISHED = ("22", "80", "443", "443/udp")
 # podman's own systemd mode would bind this machine's systemd hierarchy into the container on control groups v1.
 PODMAN_ARGUMENTS = ("--systemd=false",)
@@ -52,11 +55,10 @@ class HostError(Exception):
 
 @dataclass(frozen=True)
 class Host:
-    """Where a running host is reached: `ports` are this machine's, on 127.0.0.1; `address` is in the host's network."""
+    """Where a running host is reached: `ports` are this machine's, on 127.0.0.1; `host_key` is its SSH server's."""
 
     name: str
     container: str
-    address: str
     ports: dict[str, int]
     host_key: str
 
@@ -73,6 +75,13 @@ def image_of(suite: str) -> str:
     """The name that image/build.sh gives the image of a suite on this machine."""
     architecture = subprocess.run(["dpkg", "--print-architecture"], capture_output=True, text=True, check=True)
     return f"localhost/talaria-test:{suite}-{architecture.stdout.strip()}"
+
+
+def free_port() -> int:
+    """A port that nobody uses; chosen here, because an engine would choose another one after a reboot of the host."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
 
 
 def containers(network: str) -> list[str]:
@@ -105,7 +114,7 @@ def _create(network: str, container: str, name: str, suite: str) -> None:
     kind = subprocess.run([ENGINE, "--name"], capture_output=True, text=True, check=True).stdout.strip()
     engine(
         *("run", *ARGUMENTS, *(PODMAN_ARGUMENTS if kind == "podman" else ())),
-        *(f"--publish=127.0.0.1::{port}" for port in PUBLISHED),
+        *(f"--publish=127.0.0.1:{free_port()}:{port}" for port in PUBLISHED),
         *("--name", container, "--hostname", name, "--network", network, "--network-alias", name),
         *("--label", f"{LABEL}={network}", image_of(suite)),
     )
@@ -123,11 +132,20 @@ def _wait_for_boot(container: str) -> None:
 
 def _describe(name: str, container: str) -> Host:
     (found,) = json.loads(engine("inspect", container).stdout)
-    settings = found["NetworkSettings"]
-    ports = {key: int(value[0]["HostPort"]) for key, value in settings["Ports"].items() if value}
-    (network,) = settings["Networks"].values()
+    ports = {key: int(value[0]["HostPort"]) for key, value in found["NetworkSettings"]["Ports"].items() if value}
     key = engine("exec", container, "cut", "-d ", "-f1,2", "/etc/ssh/ssh_host_ed25519_key.pub").stdout.strip()
-    return Host(name, container, network["IPAddress"], ports, key)
+    return Host(name, container, ports, key)
+
+
+def reboot(network: str) -> None:
+    """Reboot the network's hosts, each from inside, and wait until they have booted. Raise HostError otherwise."""
+    names = containers(network)
+    for container in names:
+        engine("exec", container, "systemctl", "reboot", check=False)
+    engine("wait", *names)
+    for container in names:
+        engine("start", container)
+        _wait_for_boot(container)
 
 
 def down(network: str) -> bool:
@@ -141,6 +159,12 @@ def down(network: str) -> bool:
     return bool(found)
 
 
+def clean() -> None:
+    """Remove the test images that no host uses."""
+    for image in engine("images", "--filter", f"reference={image_of('*')}", "--format", "{{.ID}}").stdout.split():
+        engine("image", "rm", image, check=False)
+
+
 def main() -> int:
     """Entry point of the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -149,11 +173,17 @@ def main() -> int:
     starter.add_argument("--network", required=True)
     starter.add_argument("--key", type=Path, required=True)
     starter.add_argument("hosts", nargs="+", metavar="NAME=SUITE")
-    commands.add_parser("down").add_argument("--network", required=True)
+    for name in ("reboot", "down"):
+        commands.add_parser(name).add_argument("--network", required=True)
+    commands.add_parser("clean")
     arguments = parser.parse_args()
     try:
         if arguments.command == "down":
             print("removed" if down(arguments.network) else "")
+        elif arguments.command == "clean":
+            clean()
+        elif arguments.command == "reboot":
+            reboot(arguments.network)
         else:
             suites = dict(item.split("=", 1) for item in arguments.hosts)
             json.dump([asdict(host) for host in up(arguments.network, arguments.key.read_text(), suites)], sys.stdout)
