@@ -45,7 +45,7 @@ class Gateway:
         self._audit = audit
         self._tasks = tasks
         self.calls = Calls(audit, self.metrics, first.settings.core.tool_deadline_seconds, lambda: secrets.known)
-        self.entrance = Entrance(_rules(first), self.metrics)
+        self.entrance = Entrance(_rules(first), self.calls, self.metrics)
         self.readiness = Readiness(self._standings, self._audit_condition, self.metrics.backend, catalogue)
         self._operations = Operations(self._ready, self._render, self._addressed)
 
@@ -158,6 +158,7 @@ async def open_gateway(path: Path, catalogue: Catalogue, secrets: Secrets) -> As
                 gateway = Gateway(first, catalogue, secrets, audit, serving)
                 await standing.open_new(first.backends, {})
                 await gateway.put_in_force(first)
+                serving.start_soon(gateway.entrance.sweep)
                 try:
                     yield gateway
                 finally:

@@ -1,13 +1,17 @@
 #!/bin/bash
-# make_repository.sh PATH BRANCH REMOTE NAME EMAIL: a repository of the account `vault`, cloned, or empty with one commit.
+# make_repository.sh PATH BRANCH REMOTE NAME EMAIL IDENTITY KNOWN_HOSTS: a repository of the account `vault`, cloned, or empty with one commit.
 # It is made under another name and moved into place when it is whole.
 set -euo pipefail
-path=$1 branch=$2 remote=$3 name=$4 email=$5
+path=$1 branch=$2 remote=$3 name=$4 email=$5 identity=$6 known_hosts=$7
 new=$path.new
 
 as_vault() {
-    runuser -u vault -- env HOME=/var/lib/vault GIT_TERMINAL_PROMPT=0 LC_ALL=C.UTF-8 "$@"
+    runuser -u vault -- env HOME=/var/lib/vault GIT_TERMINAL_PROMPT=0 GIT_SSH_COMMAND="$ssh" LC_ALL=C.UTF-8 "$@"
 }
+
+ssh="ssh -F /dev/null -o BatchMode=yes -o ConnectTimeout=10"
+[[ -z $identity ]] || ssh+=" -o IdentitiesOnly=yes -i $identity"
+[[ -z $known_hosts ]] || ssh+=" -o UserKnownHostsFile=$known_hosts"
 
 cd /
 rm -rf -- "$new"

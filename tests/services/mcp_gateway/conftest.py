@@ -1,0 +1,276 @@
+"""A gateway on a real loopback socket with tools made for testing: one that reads, one that writes, one that breaks."""
+
+import contextlib
+import json
+import socket
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import anyio
+import httpx2
+import pytest
+import uvicorn
+import yaml
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
+from pydantic import BaseModel, ConfigDict, Field
+
+from mcp_gateway.app import Gateway, open_gateway
+from mcp_gateway.audit.calls import reading
+from mcp_gateway.clients import token_line
+from mcp_gateway.errors import Code, Refusal
+from mcp_gateway.reload import reload
+from mcp_gateway.settings.secrets import Secrets
+from mcp_gateway.settings.sections import Catalogue, Section
+from mcp_gateway.tools import Arguments, Backend, Call, Condition, Tool
+
+MODES = ("legacy", "2026-07-28")
+TOKEN = "token-of-hermes-0123456789"
+OTHER_TOKEN = "token-of-claude-9876543210"
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+class Nothing(Arguments):
+    """No arguments."""
+
+
+class Echo(Arguments):
+    text: Annotated[str, Field(description="What to give back.", max_length=200_000)]
+    times: Annotated[int | None, Field(description="How often.", ge=1, le=5)] = None
+    kind: Annotated[Literal["plain", "loud"] | None, Field(description="How.")] = None
+    weight: Annotated[float | None, Field(description="How heavy.")] = None
+    flag: Annotated[bool | None, Field(description="Whether.")] = None
+
+
+class Wait(Arguments):
+    seconds: Annotated[float, Field(description="How long.", ge=0, le=60)]
+
+
+class ProbeSettings(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    word: str = "hello"
+    secret_file: str | None = None
+
+
+@dataclass
+class Probe:
+    """A backend that remembers what happened to it."""
+
+    settings: ProbeSettings
+    condition_: Condition = field(default_factory=lambda: Condition("ok"))
+    opened: int = 0
+    closed: int = 0
+    written: list[str] = field(default_factory=list)
+    begun: int = 0
+    cancelled: int = 0
+
+    async def open(self) -> None:
+        self.opened += 1
+
+    async def close(self) -> None:
+        self.closed += 1
+
+    async def condition(self) -> Condition:
+        return self.condition_
+
+    async def noop(self, call: Call, arguments: Nothing) -> Mapping[str, object]:
+        return {"word": self.settings.word, "client": call.client}
+
+    async def echo(self, call: Call, arguments: Echo) -> Mapping[str, object]:
+        return {"text": arguments.text * (arguments.times or 1)}
+
+    async def wait(self, call: Call, arguments: Wait) -> Mapping[str, object]:
+        self.begun += 1
+        try:
+            await anyio.sleep(arguments.seconds)
+        except BaseException:
+            self.cancelled += 1
+            raise
+        return {}
+
+    async def write(self, call: Call, arguments: Echo) -> Mapping[str, object]:
+        assert call.audit
+        self.written.append(arguments.text)
+        return {"text": arguments.text}
+
+    async def slow_write(self, call: Call, arguments: Wait) -> Mapping[str, object]:
+        self.begun += 1
+        await anyio.sleep(arguments.seconds)
+        self.written.append("slow")
+        return {}
+
+    async def refuse(self, call: Call, arguments: Nothing) -> Mapping[str, object]:
+        raise Refusal(Code.EXISTS, "It is there already.", {"path": "a.md"})
+
+    async def crash(self, call: Call, arguments: Echo) -> Mapping[str, object]:
+        raise KeyError(arguments.text)
+
+
+def probe_tools(probe: Probe) -> list[Tool]:
+    return [
+        Tool("probe_noop", "probe", "Do nothing.", Nothing, probe.noop),
+        Tool("probe_echo", "probe", "Give a text back.", Echo, probe.echo),
+        Tool("probe_wait", "probe", "Wait.", Wait, probe.wait),
+        Tool("probe_refuse", "probe", "Refuse.", Nothing, probe.refuse),
+        Tool("probe_crash", "probe", "Break.", Echo, probe.crash),
+        Tool("mirror_write", "mirror", "Write a text.", Echo, probe.write, writes=True),
+        Tool("mirror_slow", "mirror", "Write slowly.", Wait, probe.slow_write, writes=True, sensitive=True),
+        Tool("mirror_crash", "mirror", "Break while writing.", Echo, probe.crash, writes=True),
+    ]
+
+
+TOOL_NAMES = {
+    "probe": ("probe_noop", "probe_echo", "probe_wait", "probe_refuse", "probe_crash"),
+    "mirror": ("mirror_write", "mirror_slow", "mirror_crash"),
+}
+
+
+def make_catalogue(made: list[Probe]) -> Catalogue:
+    def build(settings: ProbeSettings, secrets: Secrets) -> tuple[Backend, list[Tool]]:
+        if settings.secret_file:
+            secrets.read(settings.secret_file, "probe.secret_file")
+        probe = Probe(settings)
+        made.append(probe)
+        return probe, probe_tools(probe)
+
+    return (Section("probe", ProbeSettings, TOOL_NAMES, build),)
+
+
+@dataclass
+class Site:
+    """A configuration on disk that a test may change, and the backends that were built from it."""
+
+    directory: Path
+    document: dict[str, Any]
+    made: list[Probe] = field(default_factory=list)
+    catalogue: Catalogue = ()
+
+    @property
+    def path(self) -> Path:
+        return self.directory / "mcp_gateway.yml"
+
+    @property
+    def probe(self) -> Probe:
+        return self.made[-1]
+
+    def write(self, **changes: Any) -> Path:
+        self.document.update(changes)
+        self.path.write_text(yaml.safe_dump(self.document, sort_keys=False))
+        return self.path
+
+    def tokens(self, client: str, *tokens: str) -> None:
+        folder = self.directory / "tokens.d"
+        folder.mkdir(exist_ok=True)
+        (folder / client).write_text("# who may come in\n\n" + "".join(token_line(token) + "\n" for token in tokens))
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The audit rows on disk, oldest first."""
+        with reading(self.directory / "state") as reader:
+            return [{"seq": row.seq, **asdict(row.entry)} for row in reader.rows()]
+
+
+@dataclass
+class Running:
+    """A gateway that serves."""
+
+    site: Site
+    gateway: Gateway
+    url: str
+    port: int
+
+    def mcp(self, channel: str = "tools") -> str:
+        return f"{self.url}/mcp/{channel}"
+
+    @contextlib.asynccontextmanager
+    async def client(
+        self, mode: str, channel: str = "tools", token: str = TOKEN, query: str = "", **options: Any
+    ) -> AsyncIterator[Client]:
+        headers = {"Authorization": f"Bearer {token}"}
+        async with (
+            httpx2.AsyncClient(headers=headers, timeout=30) as http,
+            Client(
+                streamable_http_client(self.mcp(channel) + query, http_client=http), mode=mode, cache=None, **options
+            ) as client,
+        ):
+            yield client
+
+    async def reload(self, **changes: Any) -> bool:
+        self.site.write(**changes)
+        return await reload(self.gateway, self.site.path)
+
+
+def answer_of(result: Any) -> dict[str, Any]:
+    """The one text block of a result, as an agent reads it."""
+    assert not result.is_error
+    assert result.structured_content is None
+    assert len(result.content) == 1
+    answer = json.loads(result.content[0].text)
+    assert isinstance(answer, dict)
+    return answer
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Site:
+    site = Site(
+        tmp_path,
+        {
+            "listen": [{"host": "127.0.0.1", "port": 8710}],
+            "allowed_hosts": ["127.0.0.1:*", "localhost:*"],
+            "state_dir": "state",
+            "tool_deadline_seconds": 10,
+            "clients": [
+                {"name": "hermes", "tokens_file": "tokens.d/hermes", "channels": ["tools"], "rate_per_minute": 100_000},
+                {"name": "claude", "tokens_file": "tokens.d/claude", "channels": ["other"], "rate_per_minute": 100_000},
+            ],
+            "channels": {"tools": {"toolsets": ["probe", "mirror"]}, "other": {"toolsets": ["probe"]}},
+            "probe": {},
+        },
+    )
+    site.catalogue = make_catalogue(site.made)
+    site.tokens("hermes", TOKEN)
+    site.tokens("claude", OTHER_TOKEN)
+    site.write()
+    return site
+
+
+@contextlib.asynccontextmanager
+async def serving(site: Site) -> AsyncIterator[Running]:
+    secrets = Secrets.beside(site.path)
+    async with open_gateway(site.path, site.catalogue, secrets) as gateway, anyio.create_task_group() as tasks:
+        listener = socket.create_server(("127.0.0.1", 0))
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        port = listener.getsockname()[1]
+        config = uvicorn.Config(
+            gateway, lifespan="off", log_config=None, ws="none", proxy_headers=False, timeout_graceful_shutdown=1
+        )
+        server = uvicorn.Server(config)
+        server.capture_signals = contextlib.nullcontext  # type: ignore[method-assign]  # signals belong to pytest
+        tasks.start_soon(server.serve, [listener])
+        while not server.started:
+            await anyio.sleep(0.005)
+        yield Running(site, gateway, f"http://127.0.0.1:{port}", port)
+        gateway.stop(0.5)
+        server.should_exit = True
+
+
+@pytest.fixture
+async def running(site: Site) -> AsyncIterator[Running]:
+    async with serving(site) as running:
+        yield running
+
+
+@pytest.fixture
+def answer() -> Any:
+    return answer_of
+
+
+@pytest.fixture
+def serve_site() -> Any:
+    return serving
