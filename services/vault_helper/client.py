@@ -20,7 +20,6 @@ from vault_helper.shell import (
     Deadline,
     content_refusal,
     path_fault,
-    short_hash,
     within,
     write_fault,
 )
@@ -112,7 +111,7 @@ class Written:
     """What a write did: its commit, and whether the remote has it."""
 
     path: str
-    content_hash: str
+    sha256: str
     commit: str
     pushed: bool
     reason: str = ""
@@ -192,7 +191,7 @@ class VaultClient:
         header |= {"client": client, "receipt": receipt, "audit": audit}
         answer = self._write(header, content, Deadline(seconds))
         facts = {key: answer[key] for key in ("reason", "repeated", "merged") if key in answer}
-        return Written(path, short_hash(content), answer["commit"], answer["pushed"], **facts)
+        return Written(path, digest, answer["commit"], answer["pushed"], **facts)
 
     def _read(self, header: Mapping[str, object], seconds: float) -> Answer:
         """Ask once, and once more on a new channel when the first broke: nothing was changed by asking."""
