@@ -21,11 +21,11 @@ help: ## this list
 
 .PHONY: demo
 demo: .ready-hosts $(VENV)/.made ## bring the bundle up on a local test host and act as an agent on it
-	@cd molecule && exec python -m demo up
+	@PYTHONPATH=molecule exec python -m demo up
 
 .PHONY: demo-down
 demo-down: $(VENV)/.made ## remove what `make demo` made
-	@cd molecule && exec python -m demo down
+	@PYTHONPATH=molecule exec python -m demo down
 
 ##### A real host #####
 

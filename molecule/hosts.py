@@ -19,7 +19,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 ENGINE = Path(__file__).with_name("engine.sh")
+CHECKOUT = Path(__file__).resolve().parents[1]
 LABEL = "talaria.network"
+OWNER_LABEL = "talaria.checkout"
 
 # A private control group namespace keeps each systemd in its own tree and lets a Docker Engine run inside; the volume
 # gives that engine overlay2.
@@ -90,6 +92,12 @@ def containers(network: str) -> list[str]:
     return listed.stdout.split()
 
 
+def is_foreign(network: str) -> bool:
+    """Whether a container named like this network belongs to another checkout."""
+    owner = engine("inspect", "--format", f'{{{{index .Config.Labels "{OWNER_LABEL}"}}}}', network, check=False)
+    return owner.returncode == 0 and owner.stdout.strip() != str(CHECKOUT)
+
+
 def up(network: str, public_key: str, suites: dict[str, str]) -> list[Host]:
     """Start the hosts {name: suite} that do not run yet and wait until all have booted. Raise HostError otherwise."""
     if engine("network", "inspect", network, check=False).returncode != 0:
@@ -100,7 +108,7 @@ def up(network: str, public_key: str, suites: dict[str, str]) -> list[Host]:
 
 
 def _start(network: str, public_key: str, name: str, suite: str, existing: Sequence[str]) -> Host:
-    container = name if name == network else f"{network}-{name}"
+    container = network if network.startswith(name) else f"{network}-{name}"
     # One that was left half made, or by a restart of this machine, may not start again: it is made anew then.
     if container not in existing or engine("start", container, check=False).returncode != 0:
         _create(network, container, name, suite)
@@ -116,7 +124,7 @@ def _create(network: str, container: str, name: str, suite: str) -> None:
         *("run", *ARGUMENTS, *(PODMAN_ARGUMENTS if kind == "podman" else ())),
         *(f"--publish=127.0.0.1:{free_port()}:{port}" for port in PUBLISHED),
         *("--name", container, "--hostname", name, "--network", network, "--network-alias", name),
-        *("--label", f"{LABEL}={network}", image_of(suite)),
+        *("--label", f"{LABEL}={network}", "--label", f"{OWNER_LABEL}={CHECKOUT}", image_of(suite)),
     )
 
 
