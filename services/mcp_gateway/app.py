@@ -46,7 +46,7 @@ class Gateway:
         self._tasks = tasks
         self.calls = Calls(audit, self.metrics, first.settings.core.tool_deadline_seconds, lambda: secrets.known)
         self.entrance = Entrance(_rules(first), self.calls, self.metrics)
-        self.readiness = Readiness(self._standings, self._audit_condition, self.metrics.backend, catalogue)
+        self.readiness = Readiness(self._standings, self._audit_condition, self._told, catalogue)
         self._operations = Operations(self._ready, self._render, self._addressed)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -125,6 +125,14 @@ class Gateway:
     async def _ready(self) -> dict[str, object]:
         await self.readiness.ask()
         return self.readiness.report()
+
+    def _told(self, name: str, condition: Condition) -> None:
+        self.metrics.backend(name, condition)
+        standing_ = self.present.backends.get(name)
+        # Only the vault has a remote that may lag behind: by so many commits, the oldest so many seconds old.
+        unpushed: tuple[int, float] | None = getattr(standing_.backend, "unpushed", None) if standing_ else None
+        if unpushed is not None:
+            self.metrics.vault_unpushed(*unpushed)
 
     def _render(self) -> bytes:
         self.metrics.audit(self._audit.healthy)

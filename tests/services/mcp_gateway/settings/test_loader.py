@@ -29,7 +29,11 @@ def test_the_whole_configuration_is_read(site: Any) -> None:
 
 @pytest.mark.parametrize(
     "changes",
-    [{"clients": []}, {"channels": {}, "clients": []}, {"channels": {"tools": {"toolsets": []}, "other": {"toolsets": []}}}],
+    [
+        {"clients": []},
+        {"channels": {}, "clients": []},
+        {"channels": {"tools": {"toolsets": []}, "other": {"toolsets": []}}},
+    ],
 )
 def test_empty_lists_are_legal_and_open_nothing(site: Any, changes: dict[str, Any]) -> None:
     site.write(**changes)
@@ -92,7 +96,9 @@ def test_empty_lists_are_legal_and_open_nothing(site: Any, changes: dict[str, An
         (("probe",), None, "probe", "must be a mapping"),
     ],
 )
-def test_a_fault_names_its_key_and_what_to_do(site: Any, where: tuple[Any, ...], value: Any, key: str, words: str) -> None:
+def test_a_fault_names_its_key_and_what_to_do(
+    site: Any, where: tuple[Any, ...], value: Any, key: str, words: str
+) -> None:
     place = site.document
     for part in where[:-1]:
         place = place.setdefault(part, {}) if isinstance(place, dict) else place[part]
