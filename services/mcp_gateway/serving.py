@@ -25,6 +25,8 @@ GRACE_SECONDS = 3
 # How often the backends are asked on our own account, so that metrics show a fault that nobody called into.
 ASK_SECONDS = 15.0
 BACKLOG = 512
+# A client that finds its idle connection closed may lose the whole session over it; a proxy's usual minute is safe.
+KEEP_ALIVE_SECONDS = 75
 
 logger = logging.getLogger(__name__)
 
@@ -79,6 +81,7 @@ def _config(gateway: Gateway) -> uvicorn.Config:
         proxy_headers=False,
         server_header=False,
         backlog=BACKLOG,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=GRACE_SECONDS,
     )
 

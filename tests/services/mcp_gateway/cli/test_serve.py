@@ -113,7 +113,9 @@ def test_sighup_puts_a_new_configuration_in_force(command: Any) -> None:
 
 def test_it_listens_on_every_address_of_the_list(command: Any) -> None:
     [first] = command.document["listen"]
-    command.write(listen=[first, {"host": "127.0.0.2", "port": first["port"]}], allowed_hosts=["127.0.0.2:*", "127.0.0.1:*"])
+    command.write(
+        listen=[first, {"host": "127.0.0.2", "port": first["port"]}], allowed_hosts=["127.0.0.2:*", "127.0.0.1:*"]
+    )
     child = command.start()
     command.until_ready(child)
     other = command.url.replace("127.0.0.1", "127.0.0.2")
