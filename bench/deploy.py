@@ -32,8 +32,8 @@ SETTINGS = {
 def measure() -> list[Ratio]:
     """The second run beside the first, in seconds, on a host that is removed afterwards."""
     for command in (
-        [CHECKOUT / "molecule/image/build.sh", SUITE],
-        [sys.executable, CHECKOUT / "services/wheelhouse.py"],
+        [str(CHECKOUT / "molecule/image/build.sh"), SUITE],
+        [sys.executable, str(CHECKOUT / "services/wheelhouse.py")],
     ):
         subprocess.run(command, check=True, stdout=sys.stderr)
     with tempfile.TemporaryDirectory() as place, _host(Path(place)) as inventory:
