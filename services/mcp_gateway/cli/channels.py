@@ -28,4 +28,3 @@ def run(args: argparse.Namespace) -> int:
                 seen = found.views.view(name, client).tools
                 print(f"  {client.name}: {state(client.tools, shown, seen)} ({counted(len(seen), 'tool')})")
     return 0
-

@@ -87,7 +87,9 @@ class Command:
         return self.run(command, "--config", str(self.path), *arguments)
 
     def environment(self, **more: str) -> dict[str, str]:
-        kept = {key: value for key, value in os.environ.items() if key not in ("CREDENTIALS_DIRECTORY", "NOTIFY_SOCKET")}
+        kept = {
+            key: value for key, value in os.environ.items() if key not in ("CREDENTIALS_DIRECTORY", "NOTIFY_SOCKET")
+        }
         return {**kept, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path), **more}
 
     def start(self, **environment: str) -> subprocess.Popen[str]:

@@ -53,7 +53,7 @@ def test_check_fails_when_a_client_has_no_token(command: Any, content: str | Non
 
 def test_check_warns_of_what_is_allowed_and_dangerous(command: Any) -> None:
     (command.directory / "tokens.d" / "hermes").chmod(0o666)
-    command.write(listen=[{"host": "0.0.0.0", "port": 8710}])
+    command.write(listen=[{"host": "0.0.0.0", "port": 8710}])  # noqa: S104  # what the warning is about
     result = command.about("check")
     assert result.returncode == 0
     assert "warning: listen: 0.0.0.0:8710 can be reached from outside" in result.stderr
@@ -212,6 +212,8 @@ def test_token_new_prints_a_token_with_its_line_and_stores_nothing(command: Any)
     assert sorted(command.directory.rglob("*")) == before
 
 
-@pytest.mark.parametrize("arguments", [["token"], ["token", "new"], ["token", "new", "a b"], ["token", "new", "-x"], ["zzz"]])
+@pytest.mark.parametrize(
+    "arguments", [["token"], ["token", "new"], ["token", "new", "a b"], ["token", "new", "-x"], ["zzz"]]
+)
 def test_a_wrong_question_ends_with_2(command: Any, arguments: list[str]) -> None:
     assert command.run(*arguments).returncode == 2

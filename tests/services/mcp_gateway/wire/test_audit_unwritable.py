@@ -19,7 +19,9 @@ def full_disk(running: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("full_disk")
 @pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
-async def test_a_write_is_refused_before_its_effect_and_a_read_is_answered(running: Any, answer: Any, mode: str) -> None:
+async def test_a_write_is_refused_before_its_effect_and_a_read_is_answered(
+    running: Any, answer: Any, mode: str
+) -> None:
     async with running.client(mode) as client:
         written = answer(await client.call_tool("mirror_write", {"text": "a"}))
         read = answer(await client.call_tool("probe_noop", {}))

@@ -91,7 +91,7 @@ async def test_a_faulty_body_of_an_unknown_tool_tells_of_the_tool(
 async def test_every_character_of_unicode_survives_the_way_there_and_back(
     running: Any, modern_request: Any, event: Any, era: str
 ) -> None:
-    text = "é e\u0301 日本 😀 \u202e\u2028\u2029 \t\r\n \\ \" </script> data: x\r\n\r\nevent: y"
+    text = 'é e\u0301 日本 😀 \u202e\u2028\u2029 \t\r\n \\ " </script> data: x\r\n\r\nevent: y'
     said = answered(await posted(running, era, json.dumps({"text": text}), modern_request), event)
     assert said == {"success": True, "text": text}
 
@@ -104,10 +104,21 @@ async def test_a_call_without_arguments_is_one_without_arguments(running: Any, e
 
 @pytest.mark.parametrize(
     "body",
-    [b"", b"x", b"[]", b"{}", b"\xff\xfe", b'{"jsonrpc":"2.0","id":1}', b"[" * 100_000, b'{"jsonrpc":"1.0","id":1,"method":"ping"}'],
+    [
+        b"",
+        b"x",
+        b"[]",
+        b"{}",
+        b"\xff\xfe",
+        b'{"jsonrpc":"2.0","id":1}',
+        b"[" * 100_000,
+        b'{"jsonrpc":"1.0","id":1,"method":"ping"}',
+    ],
 )
 @pytest.mark.parametrize("era", ERAS)
-async def test_what_is_no_message_is_a_400_and_never_a_500(running: Any, modern_request: Any, era: str, body: bytes) -> None:
+async def test_what_is_no_message_is_a_400_and_never_a_500(
+    running: Any, modern_request: Any, era: str, body: bytes
+) -> None:
     headers = modern_request("ping")[0] if era == "modern" else {}
     async with running.session() if era == "handshake" else running.http() as client:
         response = await client.post("/mcp/tools", content=body, headers=headers)
@@ -129,7 +140,11 @@ async def test_an_odd_call_gets_the_protocols_own_answer(running: Any, event: An
 async def test_headers_that_disagree_with_the_body_are_refused(running: Any, modern_request: Any) -> None:
     headers, body = modern_request("tools/call", name="probe_noop", arguments={})
     async with running.http() as client:
-        for change in ({"Mcp-Name": "probe_echo"}, {"Mcp-Method": "tools/list"}, {"MCP-Protocol-Version": "2099-01-01"}):
+        for change in (
+            {"Mcp-Name": "probe_echo"},
+            {"Mcp-Method": "tools/list"},
+            {"MCP-Protocol-Version": "2099-01-01"},
+        ):
             assert (await client.post("/mcp/tools", headers={**headers, **change}, json=body)).status_code == 400
 
 

@@ -84,7 +84,9 @@ async def test_a_token_in_the_query_or_the_path_opens_nothing(running: Any) -> N
 
 async def test_the_hash_of_a_token_is_no_token(running: Any) -> None:
     [known, *_] = running.gateway.present.clients.hashes
-    assert (await running.raw(running.head("POST", "/mcp/tools", b"Authorization: Bearer " + known.hex().encode())))[0] == 403
+    assert (await running.raw(running.head("POST", "/mcp/tools", b"Authorization: Bearer " + known.hex().encode())))[
+        0
+    ] == 403
 
 
 @pytest.mark.parametrize("scheme", [b"bearer", b"BEARER", b"BeArEr"])
@@ -95,7 +97,16 @@ async def test_the_scheme_is_the_same_word_in_any_case(running: Any, scheme: byt
 
 @pytest.mark.parametrize("method", METHODS)
 async def test_a_known_bearer_learns_that_there_is_no_such_channel(running: Any, method: str) -> None:
-    for path in ("/mcp/nowhere", "/mcp/tools/", "/mcp/", "/mcp", "/mcp/tools/x", "/mcp/TOOLS", "/%6dcp/tools", "/mcp%2ftools"):
+    for path in (
+        "/mcp/nowhere",
+        "/mcp/tools/",
+        "/mcp/",
+        "/mcp",
+        "/mcp/tools/x",
+        "/mcp/TOOLS",
+        "/%6dcp/tools",
+        "/mcp%2ftools",
+    ):
         status, _ = await running.raw(running.head(method, path, BEARER))
         assert status == 404, path
 

@@ -169,7 +169,9 @@ async def test_channels_come_and_go(running: Any, answer: Any) -> None:
         assert answer(await client.call_tool("probe_noop", {}))["success"]
 
 
-async def test_a_backend_whose_section_changed_is_replaced_and_the_old_one_closed(running: Any, answer: Any) -> None:
+async def test_a_backend_whose_section_changed_is_replaced_and_the_old_one_closed(
+    running: Any, until: Any, answer: Any
+) -> None:
     old = running.site.probe
     async with running.client("legacy") as client:
         assert await running.reload(tool_deadline_seconds=0.2)
@@ -177,13 +179,13 @@ async def test_a_backend_whose_section_changed_is_replaced_and_the_old_one_close
         assert await running.reload(probe={"word": "changed"})
         new = running.site.probe
         assert answer(await client.call_tool("probe_noop", {}))["word"] == "changed"
-        with anyio.fail_after(5):
-            while not old.closed:
-                await anyio.sleep(0.02)
+        await until(lambda: bool(old.closed))
     assert (old.opened, old.closed, new.opened, new.closed) == (1, 1, 1, 0)
 
 
-async def test_a_call_that_runs_while_its_backend_is_replaced_is_finished(running: Any, answer: Any) -> None:
+async def test_a_call_that_runs_while_its_backend_is_replaced_is_finished(
+    running: Any, until: Any, answer: Any
+) -> None:
     said: list[Any] = []
     old = running.site.probe
     async with running.client("legacy") as client, anyio.create_task_group() as tasks:
@@ -192,9 +194,7 @@ async def test_a_call_that_runs_while_its_backend_is_replaced_is_finished(runnin
             said.append(answer(await client.call_tool("probe_wait", {"seconds": 0.4})))
 
         tasks.start_soon(call)
-        with anyio.fail_after(5):
-            while not old.begun:
-                await anyio.sleep(0.01)
+        await until(lambda: bool(old.begun))
         assert await running.reload(probe={"word": "changed"})
         assert old.closed == 0
     assert said == [{"success": True}]

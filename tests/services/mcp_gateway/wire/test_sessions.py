@@ -68,7 +68,9 @@ async def test_a_session_that_was_deleted_is_gone(running: Any) -> None:
         ("?toolsets=mirror,invented", ["mirror_write", "mirror_slow", "mirror_crash"]),
     ],
 )
-async def test_a_narrowing_is_bound_when_the_session_begins(running: Any, event: Any, query: str, tools: list[str]) -> None:
+async def test_a_narrowing_is_bound_when_the_session_begins(
+    running: Any, event: Any, query: str, tools: list[str]
+) -> None:
     async with running.session("/mcp/tools" + query) as client:
         assert await names(client, event) == tools
         assert await names(client, event, "/mcp/tools?toolsets=probe,mirror") == tools
@@ -81,7 +83,9 @@ async def test_a_session_without_a_narrowing_is_not_narrowed_later(running: Any,
         assert len(await names(client, event, "/mcp/tools?toolsets=")) == 8
 
 
-@pytest.mark.parametrize(("query", "count"), [("", 8), ("?toolsets=mirror", 3), ("?toolsets=", 0), ("?toolsets=zzz", 0)])
+@pytest.mark.parametrize(
+    ("query", "count"), [("", 8), ("?toolsets=mirror", 3), ("?toolsets=", 0), ("?toolsets=zzz", 0)]
+)
 async def test_a_request_of_the_newer_era_is_narrowed_by_itself(
     running: Any, modern_request: Any, event: Any, query: str, count: int
 ) -> None:
@@ -121,15 +125,13 @@ async def test_a_clients_sessions_are_bounded_and_the_oldest_idle_one_makes_room
 
 
 async def test_sessions_in_use_are_not_taken_away_so_the_next_one_is_refused(
-    running: Any, monkeypatch: pytest.MonkeyPatch
+    running: Any, until: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sessions, "MAX_PER_CLIENT", 1)
     call = {**CALL, "params": {"name": "probe_wait", "arguments": {"seconds": 30}}}
     async with running.session() as client, anyio.create_task_group() as tasks:
         tasks.start_soon(lambda: client.post("/mcp/tools", json=call))
-        with anyio.fail_after(5):
-            while not running.site.probe.begun:
-                await anyio.sleep(0.01)
+        await until(lambda: bool(running.site.probe.begun))
         async with running.http() as another:
             response = await another.post("/mcp/tools", json={**LIST, "method": "initialize", "params": {}})
             assert (response.status_code, response.json()) == (503, {"error": "too_many_sessions"})
