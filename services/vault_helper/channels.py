@@ -75,6 +75,8 @@ class Channel:
         """Raise ShellRefused unless a forced command of our protocol is at the other end."""
         try:
             answer, _ = self.request({"op": "hello"}, b"", Deadline(min(HELLO_SECONDS, deadline.left())))
+        except AnswerLate as error:
+            raise AnswerLate(str(error), sent=False) from None
         except ChannelBroken as error:
             words = self.wire.last_words() or str(error)
             raise ShellRefused(f"the vault host's forced command did not start: {words}") from None

@@ -3,7 +3,7 @@
 A program of its own: it forks, which a test run with threads must not. Every file made, linked, renamed or removed and
 every git command that changes something is a step; the process is ended with SIGKILL just before it.
 
-Usage: killed.py SCENARIO TEMPLATE WORK  -> one JSON object a line
+Usage: python -m tests.services.vault_helper.killed SCENARIO TEMPLATE WORK  (one JSON object a line)
 """
 
 import json
@@ -16,11 +16,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[3] / "services")]
+from vault_helper import shell
 
-from conftest import Place, digest  # noqa: E402  the path is set above
-
-from vault_helper import shell  # noqa: E402
+from .conftest import Place, digest
 
 CHANGING = {"os.rename", "os.link", "os.remove", "os.mkdir", "os.rmdir", "os.symlink", "os.chmod", "fcntl.flock"}
 LOOKING = {"cat-file", "ls-files", "merge-base", "rev-list", "rev-parse", "log", "for-each-ref", "diff-tree", "config"}
@@ -32,7 +30,7 @@ NOT_THERE = None
 def changes_something(event: str, arguments: tuple[Any, ...]) -> bool:
     """Whether an audited event is a step of its own."""
     if event == "open":
-        return isinstance(arguments[0], str) and bool(arguments[2] & (os.O_CREAT | os.O_WRONLY | os.O_RDWR))
+        return not isinstance(arguments[0], int) and bool(arguments[2] & (os.O_CREAT | os.O_WRONLY | os.O_RDWR))
     if event == "subprocess.Popen":
         return not (LOOKING | ADDING) & set(arguments[1])
     return event in CHANGING and "tmp-ticket" not in str(arguments[0])

@@ -52,7 +52,12 @@ def test_anything_but_a_frame_within_the_limits_ends_the_channel(raw: bytes) -> 
 
 
 def test_many_requests_are_served_one_after_another_and_odd_ones_answered_in_words(place: Place) -> None:
-    requests = [{"op": "hello", "id": 1}, {"op": "dance", "id": 2}, {"id": 3}, {"op": "read", "path": 7, "id": 4}]
+    requests: list[dict[str, object]] = [
+        {"op": "hello", "id": 1},
+        {"op": "dance", "id": 2},
+        {"id": 3},
+        {"op": "read", "path": 7, "id": 4},
+    ]
     requests += [
         {"op": "list", "prefix": "", "seconds": "soon", "id": 5},
         {"op": "read", "path": "a.md", "offset": "x"},

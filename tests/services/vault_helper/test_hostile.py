@@ -9,7 +9,6 @@ from vault_helper import shell
 
 from .conftest import Place, digest
 
-
 HOOKS = [
     "pre-commit",
     "prepare-commit-msg",

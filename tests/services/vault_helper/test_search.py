@@ -145,7 +145,9 @@ def test_list_gives_the_first_three_hundred_in_order_and_the_total(place: Place)
 def test_reads_page_by_page_and_names_one_version(place: Place) -> None:
     text = "".join(f"línea {n}\r\n" for n in range(6000))
     add(place, "inbox/long.md", text)
-    pages, offset, versions = [], 0, set()
+    pages: list[str] = []
+    versions: set[str] = set()
+    offset: int | None = 0
     while offset is not None:
         answer, page = place.read("inbox/long.md", offset)
         assert len(page) <= 30_000

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from vault_helper import ssh
+from vault_helper import shell, ssh
 from vault_helper.client import Rules, VaultClient
 from vault_helper.errors import (
     AnswerLate,
@@ -149,14 +149,14 @@ def test_no_agent_no_other_key_and_no_configuration_file_is_used(
 
 
 def test_a_forced_command_that_does_not_start_is_named(sshd: Sshd, client: VaultClient) -> None:
-    sshd.force(f"/usr/bin/python3 -I {ssh.shell.__file__} --config /nonexistent.json")
+    sshd.force(f"/usr/bin/python3 -I {shell.__file__} --config /nonexistent.json")
     with pytest.raises(ShellRefused, match="cannot be read"):
         client.read("inbox/first.md", 0, 10)
 
 
 def test_a_forced_command_of_another_release_is_named(sshd: Sshd, client: VaultClient) -> None:
     old = sshd.root / "old.py"
-    text = Path(ssh.shell.__file__).read_text().replace("\nPROTOCOL = 1\n", "\nPROTOCOL = 0\n")
+    text = Path(str(shell.__file__)).read_text().replace("\nPROTOCOL = 1\n", "\nPROTOCOL = 0\n")
     old.write_text(text)
     sshd.force(f"/usr/bin/python3 -I {old} --config {sshd.root}/shell.json")
     with pytest.raises(ShellRefused, match="protocol 0, the gateway 1"):
@@ -194,7 +194,7 @@ def test_an_answer_lost_after_the_write_is_settled_by_its_receipt(
     gate = sshd.root / "gate.py"
     gate.write_text(
         "import subprocess, sys, os, threading\n"
-        f"command = [sys.executable, '-I', {ssh.shell.__file__!r}, '--config', '{sshd.root}/shell.json']\n"
+        f"command = [sys.executable, '-I', {shell.__file__!r}, '--config', '{sshd.root}/shell.json']\n"
         "child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)\n"
         "def up():\n"
         "    while data := os.read(0, 65536): child.stdin.write(data)\n"
@@ -217,7 +217,7 @@ def test_a_connection_lost_for_good_in_the_middle_of_a_write_is_an_unknown_outco
     place: Place, sshd: Sshd, client: VaultClient
 ) -> None:
     assert client.status(10).fault == ""
-    with place.vault.repository.flock("lock", ssh.Deadline(5)):  # the write waits for the lock
+    with place.vault.repository.flock("lock", shell.Deadline(5)):  # the write waits for the lock
 
         def disaster() -> None:
             time.sleep(0.5)
