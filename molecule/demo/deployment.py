@@ -44,7 +44,7 @@ def deploy() -> None:
     chapter("The wheels that the host installs from (it asks no package index but Debian's)")
     run(sys.executable, place.CHECKOUT / "services" / "wheelhouse.py")
     chapter("What stands in for your own git hosting: a remote with a few notes")
-    _play("remote", "molecule/shared/remote.yml", "--extra-vars", f"talaria_remote_key_file={place.REMOTE_KEY}")
+    _play("prepare", "molecule/shared/prepare.yml", "--extra-vars", f"talaria_remote_key_file={place.REMOTE_KEY}")
     chapter("The deployment: playbooks/site.yml over SSH, the same as `make deploy INVENTORY=inventory/demo`")
     changed = _play("site", "playbooks/site.yml")
     tell(f"{sum(map(len, changed.values()))} tasks changed something.")

@@ -1761,7 +1761,7 @@ class Shared:
 
 def url_fault(url: str, top: Path) -> str | None:
     """Why a remote's URL is not used: anything but https, http, ssh and a repository outside the vault itself."""
-    if re.match(r"(https?|ssh)://[^-]", url) or re.match(r"([\w.-]+@)?[A-Za-z0-9][\w.-]*:[^:]", url):
+    if re.match(r"(https?|ssh)://[^-]", url) or re.match(r"([\w.-]+@)?[A-Za-z0-9][\w.-]*:(?!//|:)", url):
         return None
     path = url.removeprefix("file://")
     if "://" in path or "::" in path or path.startswith("-"):
@@ -1869,8 +1869,10 @@ class Sharing:
             return Shared(False, reason)
         except SyncStopped as stop:
             return self._failed(str(stop))
-        except (GitFailed, OSError) as error:
-            return self._failed(failure_words(error))
+        except GitFailed as error:
+            return self._failed(push_reason(error.stderr))
+        except OSError as error:
+            return self._failed(disk_words(error))
 
     def _share_locked(self, remote: Remote, deadline: Deadline, commit: str | None, fetch_first: bool) -> Shared:
         kept: list[str] = []
@@ -2043,7 +2045,9 @@ class Rebase:
         )
         tree = self.repository.tree_with(base, {beside: change.new})
         trailer = f"Talaria-Conflict: {beside}\n"
-        return self.git.store("commit", rewritten(raw, tree, base, self._committer(), trailer))
+        new = self.git.store("commit", rewritten(raw, tree, base, self._committer(), trailer))
+        self.repository.adopt(new)
+        return new
 
     def _committer(self) -> str:
         settings = self.repository.settings

@@ -53,10 +53,8 @@ class ChannelServer:
         self._bus = InMemorySubscriptionBus()
         self._listen = ListenHandler(self._bus)
         self._ended = anyio.Event()
-        # Who answers, as it stands in every answer of the newer era.
-        self.info = {"name": f"talaria/{name}", "version": __version__}
         self.manager = StreamableHTTPSessionManager(
-            self._server(),
+            self._server(name),
             # Calls do not pass here (see direct.py), so the SDK cannot know which session is idle.
             session_idle_timeout=None,
             max_request_body_size=MAX_BODY,
@@ -77,9 +75,9 @@ class ChannelServer:
         """Tell the clients that listen in the way of 2026-07-28."""
         await self._bus.publish(ToolsListChanged())
 
-    def _server(self) -> Server[Any]:
+    def _server(self, name: str) -> Server[Any]:
         server = _ToolServer(
-            self.info["name"],
+            server_info(name)["name"],
             version=__version__,
             instructions=INSTRUCTIONS,
             # What one client sees is not what another sees.
@@ -112,6 +110,11 @@ class ChannelServer:
         session = exchange_of(ctx.request).session
         if session is not None:
             session.peer = ctx.session
+
+
+def server_info(channel: str) -> dict[str, str]:
+    """Who answers on a channel, as the protocol tells it."""
+    return {"name": f"talaria/{channel}", "version": __version__}
 
 
 def _no_schema(_: str) -> Mapping[str, Any] | None:

@@ -29,7 +29,11 @@ def test_the_whole_configuration_is_read(site: Any) -> None:
 
 @pytest.mark.parametrize(
     "changes",
-    [{"clients": []}, {"channels": {}, "clients": []}, {"channels": {"tools": {"toolsets": []}, "other": {"toolsets": []}}}],
+    [
+        {"clients": []},
+        {"channels": {}, "clients": []},
+        {"channels": {"tools": {"toolsets": []}, "other": {"toolsets": []}}},
+    ],
 )
 def test_empty_lists_are_legal_and_open_nothing(site: Any, changes: dict[str, Any]) -> None:
     site.write(**changes)
@@ -92,7 +96,9 @@ def test_empty_lists_are_legal_and_open_nothing(site: Any, changes: dict[str, An
         (("probe",), None, "probe", "must be a mapping"),
     ],
 )
-def test_a_fault_names_its_key_and_what_to_do(site: Any, where: tuple[Any, ...], value: Any, key: str, words: str) -> None:
+def test_a_fault_names_its_key_and_what_to_do(
+    site: Any, where: tuple[Any, ...], value: Any, key: str, words: str
+) -> None:
     place = site.document
     for part in where[:-1]:
         place = place.setdefault(part, {}) if isinstance(place, dict) else place[part]
@@ -105,8 +111,9 @@ def test_a_fault_names_its_key_and_what_to_do(site: Any, where: tuple[Any, ...],
 def test_a_missing_backend_section_is_named_with_the_toolset_that_needs_it(site: Any) -> None:
     del site.document["probe"]
     site.write()
+    words = "needs the section `probe:`, which is missing; add it or take"
     assert problems_of(site) == [
-        f"channels.{channel}.toolsets: {toolset} needs the section `probe:`, which is missing; add it or take {toolset} out"
+        f"channels.{channel}.toolsets: {toolset} {words} {toolset} out"
         for channel, toolset in (("tools", "probe"), ("tools", "mirror"), ("other", "probe"))
     ]
 

@@ -41,9 +41,16 @@ def test_a_short_value_is_not_hidden_because_it_occurs_by_chance(tmp_path: Path)
 
 @pytest.mark.parametrize(
     ("content", "words"),
-    [(None, "cannot be read: No such file"), (b"", "is empty"), (b"\xff\xff", "is not text"), (b"x" * 70000, "too large")],
+    [
+        (None, "cannot be read: No such file"),
+        (b"", "is empty"),
+        (b"\xff\xff", "is not text"),
+        (b"x" * 70000, "too large"),
+    ],
 )
-def test_a_secret_that_is_not_there_is_named_with_key_and_file(tmp_path: Path, content: bytes | None, words: str) -> None:
+def test_a_secret_that_is_not_there_is_named_with_key_and_file(
+    tmp_path: Path, content: bytes | None, words: str
+) -> None:
     if content is not None:
         (tmp_path / "api.key").write_bytes(content)
     with pytest.raises(ConfigurationError) as caught:

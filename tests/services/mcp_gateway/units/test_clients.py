@@ -46,7 +46,14 @@ def test_three_live_tokens_are_refused(site: Any) -> None:
 
 @pytest.mark.parametrize(
     "line",
-    ["plain-token-value", "sha256:abc", "sha1:" + "a" * 64, token_line(ONE) + " # laptop", "sha256: " + "a" * 64, "\x00"],
+    [
+        "plain-token-value",
+        "sha256:abc",
+        "sha1:" + "a" * 64,
+        token_line(ONE) + " # laptop",
+        "sha256: " + "a" * 64,
+        "\x00",
+    ],
 )
 def test_a_line_that_is_no_hash_is_named_by_its_number_and_never_shown(site: Any, line: str) -> None:
     path = site.directory / "tokens.d" / "hermes"
