@@ -1,8 +1,8 @@
-"""Calls of handshake sessions, answered without the SDK's streams.
+"""Tool calls, answered without the SDK's streams.
 
-The SDK carries every message of a session through four tasks and three queues, for requests that flow both ways. A
-tool call needs none of that: one message in, one event out. What is not plainly such a call goes the SDK's way, which
-also words every protocol error.
+The SDK carries every message through several tasks and queues, for requests that flow both ways. A tool call needs
+none of that: one message in, one out. What is not plainly such a call goes the SDK's way, which also words every
+protocol error.
 """
 
 import json
@@ -13,6 +13,8 @@ from typing import Any
 
 import anyio
 from mcp.server.streamable_http import REQUEST_CANCELLED
+from mcp.shared.inbound import InboundModernRoute, classify_inbound_request, find_duplicated_routing_header
+from mcp_types import SERVER_INFO_META_KEY
 from starlette.types import Receive, Scope, Send
 
 from mcp_gateway.channels.wire import respond, text_header
@@ -45,6 +47,23 @@ def plain_call(message: Mapping[str, Any], scope: Scope) -> PlainCall | None:
     return PlainCall(identity, name, arguments)
 
 
+def modern_call(message: Mapping[str, Any], scope: Scope) -> PlainCall | None:
+    """The same for 2026-07-28, whose envelope and headers must agree in every point."""
+    headers = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]]
+    if find_duplicated_routing_header(headers) is not None:
+        return None
+    if not isinstance(classify_inbound_request(message, headers=dict(headers)), InboundModernRoute):
+        return None
+    return plain_call(message, scope)
+
+
+async def answer_modern(send: Send, call: PlainCall, server: Mapping[str, object], text: str) -> None:
+    """Send the answer as the one JSON message that it is in 2026-07-28; `server` says who answers."""
+    content = [{"type": "text", "text": text}]
+    result = {"content": content, "resultType": "complete", "_meta": {SERVER_INFO_META_KEY: server}}
+    await respond(send, 200, _dump({"id": call.id, "result": result}).encode())
+
+
 async def answer(send: Send, call: PlainCall, session: str, text: str) -> None:
     """Send the answer as the one event of its stream."""
     await _event(send, session, {"id": call.id, "result": {"content": [{"type": "text", "text": text}]}})
@@ -71,9 +90,15 @@ async def watched(receive: Receive, left: Callable[[], None]) -> AsyncIterator[N
 
 
 async def _event(send: Send, session: str, members: Mapping[str, object]) -> None:
-    data = json.dumps({"jsonrpc": "2.0", **members}, ensure_ascii=False, separators=(",", ":"))
+    data = _dump(members)
+    # They end no line of an event stream, but some clients' parsers think so.
+    data = data.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
     body = f"event: message\r\ndata: {data}\r\n\r\n".encode()
     await respond(send, 200, body, EVENT_STREAM, [(b"mcp-session-id", session.encode()), *HEADERS])
+
+
+def _dump(members: Mapping[str, object]) -> str:
+    return json.dumps({"jsonrpc": "2.0", **members}, ensure_ascii=False, separators=(",", ":"))
 
 
 def _takes_events(scope: Scope) -> bool:

@@ -10,16 +10,16 @@ from mcp.server.auth.provider import AccessToken
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from starlette.types import Message, Receive, Scope, Send
 
-from mcp_gateway.calls import Calls
+from mcp_gateway.calls import Caller, Calls
 from mcp_gateway.channels.bodies import Screened, screen
-from mcp_gateway.channels.direct import PlainCall, answer, cancelled, plain_call, watched
+from mcp_gateway.channels.direct import PlainCall, answer, answer_modern, cancelled, modern_call, plain_call, watched
 from mcp_gateway.channels.exchange import KEY, Exchange
 from mcp_gateway.channels.gate import METHODS, Admitted, Gate, Refused
-from mcp_gateway.channels.server import MAX_BODY, ChannelServer
+from mcp_gateway.channels.server import MAX_BODY, ChannelServer, server_info
 from mcp_gateway.channels.sessions import SWEEP_SECONDS, Session, Sessions
 from mcp_gateway.channels.streams import Streams
 from mcp_gateway.channels.views import Views, narrowing_of
-from mcp_gateway.channels.wire import BodyTooLarge, Disconnected, read_body, refuse, replayed, text_header
+from mcp_gateway.channels.wire import BodyTooLarge, Disconnected, headers_of, read_body, refuse, replayed, text_header
 
 ALLOW = (b"allow", ", ".join(METHODS).encode())
 CLOSE = (b"connection", b"close")
@@ -75,6 +75,7 @@ class Entrance:
         await refuse(send, verdict.status, verdict.word, *([ALLOW] if verdict.status == 405 else []))
 
     async def _post(self, admitted: Admitted, scope: Scope, receive: Receive, send: Send) -> None:
+        rules = self.rules
         try:
             body = await read_body(scope, receive, MAX_BODY)
         except BodyTooLarge:
@@ -82,18 +83,27 @@ class Entrance:
             return await refuse(send, 413, "too_large", CLOSE)
         except Disconnected:
             return None
+        if self.rules is not rules:
+            # The configuration changed while the body was on its way: the new one decides.
+            verdict = self.rules.gate.decide(scope)
+            if isinstance(verdict, Refused):
+                return await self._turn_away(scope, send, verdict)
+            admitted = verdict
         screened = screen(body)
         session = self._session(admitted, scope)
         if session is not None:
             with self.sessions.using(session):
                 return await self._in_session(admitted, session, screened, (scope, receive, send))
         narrowing = narrowing_of(scope["query_string"])
+        exchange = self._exchange(admitted, None, narrowing, screened.fault)
         if screened.method == "initialize":
             if not await self._room_for(admitted):
                 self._metrics.refused("too_many_sessions")
                 return await refuse(send, 503, "too_many_sessions")
             send = self._opening(admitted, narrowing, send)
-        exchange = self._exchange(admitted, None, narrowing, screened.fault)
+        call = modern_call(screened.message, scope) if _modern(scope) else None
+        if call is not None:
+            return await self._answer_modern(exchange, call, receive, send)
         return await self._serve(exchange, scope, replayed(screened.body, receive, exchange.leave), send)
 
     async def _in_session(
@@ -113,13 +123,20 @@ class Entrance:
     ) -> None:
         caller = session.calls[call.id] = exchange.caller()
         try:
-            async with watched(receive, caller.leave):
-                text = await self._calls.answer(caller, call.name, call.arguments)
+            text = await self._text(caller, call, receive)
         finally:
             session.calls.pop(call.id, None)
         if caller.gone:
             return await cancelled(send, call, session.id)
         return await answer(send, call, session.id, text)
+
+    async def _answer_modern(self, exchange: Exchange, call: PlainCall, receive: Receive, send: Send) -> None:
+        text = await self._text(exchange.caller(), call, receive)
+        await answer_modern(send, call, server_info(exchange.admitted.channel), text)
+
+    async def _text(self, caller: Caller, call: PlainCall, receive: Receive) -> str:
+        async with watched(receive, caller.leave):
+            return await self._calls.answer(caller, call.name, call.arguments)
 
     async def _session_only(self, admitted: Admitted, scope: Scope, receive: Receive, send: Send) -> None:
         """GET and DELETE mean a session; without one they are answered at once instead of being held open."""
@@ -134,14 +151,32 @@ class Entrance:
                 await self._serve(exchange, scope, receive, send)
                 self.sessions.ended(session.id)
             else:
-                with self.streams.open(admitted):
-                    await self._serve(exchange, scope, receive, send)
+                await self._stream(exchange, scope, receive, send)
+        return None
+
+    async def _stream(self, exchange: Exchange, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a notification stream, which may be ended from here; then it ends in an orderly way."""
+        started = False
+
+        async def noting(message: Message) -> None:
+            nonlocal started
+            started = True
+            await send(message)
+
+        with self.streams.open(exchange.admitted) as ending:
+            await self._serve(exchange, scope, receive, noting)
+        if ending.cancelled_caught:
+            if not started:
+                return await refuse(send, 404, "not_found")
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
         return None
 
     async def _serve(self, exchange: Exchange, scope: Scope, receive: Receive, send: Send) -> None:
-        server = self.servers[exchange.admitted.channel]
+        server = self.servers.get(exchange.admitted.channel)
+        if server is None:  # closed a moment ago
+            return await refuse(send, 404, "not_found")
         user = _user(exchange.admitted.client.name)
-        await server.manager.handle_request({**scope, KEY: exchange, "user": user}, receive, send)
+        return await server.manager.handle_request({**scope, KEY: exchange, "user": user}, receive, send)
 
     def _exchange(
         self, admitted: Admitted, session: Session | None, narrowing: frozenset[str] | None, fault: str = ""
@@ -151,8 +186,7 @@ class Entrance:
 
     def _session(self, admitted: Admitted, scope: Scope) -> Session | None:
         """The session a request belongs to; requests of the newer era belong to none, whatever they carry."""
-        version = text_header(scope, PROTOCOL_VERSION)
-        if version is not None and version not in HANDSHAKE_PROTOCOL_VERSIONS:
+        if _modern(scope):
             return None
         identity = text_header(scope, SESSION_ID)
         session = self.sessions.find(identity, admitted.client.name) if identity else None
@@ -186,6 +220,12 @@ class Entrance:
             await send(message)
 
         return watch
+
+
+def _modern(scope: Scope) -> bool:
+    """Whether the SDK takes a request for one of 2026-07-28 or later: by this header alone."""
+    versions = headers_of(scope, PROTOCOL_VERSION)
+    return bool(versions) and versions[0].decode("latin-1") not in HANDSHAKE_PROTOCOL_VERSIONS
 
 
 @lru_cache(maxsize=256)

@@ -77,7 +77,7 @@ class ChannelServer:
 
     def _server(self, name: str) -> Server[Any]:
         server = _ToolServer(
-            f"talaria/{name}",
+            server_info(name)["name"],
             version=__version__,
             instructions=INSTRUCTIONS,
             # What one client sees is not what another sees.
@@ -110,6 +110,11 @@ class ChannelServer:
         session = exchange_of(ctx.request).session
         if session is not None:
             session.peer = ctx.session
+
+
+def server_info(channel: str) -> dict[str, str]:
+    """Who answers on a channel, as the protocol tells it."""
+    return {"name": f"talaria/{channel}", "version": __version__}
 
 
 def _no_schema(_: str) -> Mapping[str, Any] | None:

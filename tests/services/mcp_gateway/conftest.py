@@ -3,7 +3,7 @@
 import contextlib
 import json
 import socket
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -29,6 +29,39 @@ from mcp_gateway.tools import Arguments, Backend, Call, Condition, Tool
 MODES = ("legacy", "2026-07-28")
 TOKEN = "token-of-hermes-0123456789"
 OTHER_TOKEN = "token-of-claude-9876543210"
+
+
+INITIALIZE = {
+    "jsonrpc": "2.0",
+    "id": 0,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"},
+    },
+}
+INITIALIZED = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+
+
+def modern(method: str, **params: Any) -> tuple[dict[str, str], dict[str, Any]]:
+    """Headers and body of one request of 2026-07-28."""
+    version = "2026-07-28"
+    headers = {"MCP-Protocol-Version": version, "Mcp-Method": method}
+    if "name" in params:
+        headers["Mcp-Name"] = params["name"]
+    prefix = "io.modelcontextprotocol"
+    meta = {f"{prefix}/protocolVersion": version, f"{prefix}/clientCapabilities": {}}
+    return headers, {"jsonrpc": "2.0", "id": 1, "method": method, "params": {**params, "_meta": meta}}
+
+
+def event_of(text: str) -> dict[str, Any]:
+    """The message of a response: an event stream with one event, or plain JSON."""
+    data = [line.removeprefix("data: ") for line in text.splitlines() if line.startswith("data: ")]
+    assert len(data) <= 1
+    message = json.loads(data[0] if data else text)
+    assert isinstance(message, dict)
+    return message
 
 
 @pytest.fixture
@@ -201,6 +234,49 @@ class Running:
         ):
             yield client
 
+    async def raw(self, request: bytes) -> tuple[int, bytes]:
+        """Status and body of one request sent byte by byte; the connection is closed after it."""
+        async with await anyio.connect_tcp("127.0.0.1", self.port) as stream:
+            await stream.send(request)
+            received = b""
+            with anyio.fail_after(5):
+                while b"\r\n\r\n" not in received:
+                    received += await stream.receive()
+                head, _, body = received.partition(b"\r\n\r\n")
+                length = int(head.lower().partition(b"content-length:")[2].split(b"\r\n")[0] or 0)
+                while len(body) < length and not request.startswith(b"HEAD"):
+                    body += await stream.receive()
+        return int(head.split()[1]), body
+
+    def head(self, method: str = "POST", path: str = "/mcp/tools", *headers: bytes) -> bytes:
+        """The bytes of a request without a body."""
+        lines = [f"{method} {path} HTTP/1.1".encode(), *headers]
+        if not any(line.lower().startswith(b"host:") for line in headers):
+            lines.append(f"Host: 127.0.0.1:{self.port}".encode())
+        return b"\r\n".join([*lines, b"", b""])
+
+    @contextlib.asynccontextmanager
+    async def http(self, token: str = TOKEN) -> AsyncIterator[httpx2.AsyncClient]:
+        """An HTTP client that says what an MCP client says."""
+        headers = {
+            "Authorization": f"Bearer {token}",
+            "Accept": "application/json, text/event-stream",
+            "Content-Type": "application/json",
+        }
+        async with httpx2.AsyncClient(headers=headers, base_url=self.url, timeout=20) as client:
+            yield client
+
+    @contextlib.asynccontextmanager
+    async def session(self, path: str = "/mcp/tools", token: str = TOKEN) -> AsyncIterator[httpx2.AsyncClient]:
+        """The same within an initialized session of the handshake era."""
+        async with self.http(token) as client:
+            response = await client.post(path, json=INITIALIZE)
+            assert response.status_code == 200, response.text
+            client.headers["Mcp-Session-Id"] = response.headers["Mcp-Session-Id"]
+            client.headers["MCP-Protocol-Version"] = "2025-11-25"
+            assert (await client.post(path, json=INITIALIZED)).status_code == 202
+            yield client
+
     async def reload(self, **changes: Any) -> bool:
         self.site.write(**changes)
         return await reload(self.gateway, self.site.path)
@@ -216,10 +292,9 @@ def answer_of(result: Any) -> dict[str, Any]:
     return answer
 
 
-@pytest.fixture
-def site(tmp_path: Path) -> Site:
+def make_site(directory: Path) -> Site:
     site = Site(
-        tmp_path,
+        directory,
         {
             "listen": [{"host": "127.0.0.1", "port": 8710}],
             "allowed_hosts": ["127.0.0.1:*", "localhost:*"],
@@ -240,6 +315,24 @@ def site(tmp_path: Path) -> Site:
     return site
 
 
+@pytest.fixture
+def site(tmp_path: Path) -> Site:
+    return make_site(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def shared_site(tmp_path_factory: pytest.TempPathFactory) -> Site:
+    """For a module whose tests change nothing in the gateway they ask."""
+    return make_site(tmp_path_factory.mktemp("site"))
+
+
+async def until(condition: Callable[[], bool], seconds: float = 10) -> None:
+    """Wait for what a test cannot be told of."""
+    with anyio.fail_after(seconds):
+        while not condition():  # noqa: ASYNC110  # nobody sets an event
+            await anyio.sleep(0.01)
+
+
 @contextlib.asynccontextmanager
 async def serving(site: Site) -> AsyncIterator[Running]:
     secrets = Secrets.beside(site.path)
@@ -253,11 +346,10 @@ async def serving(site: Site) -> AsyncIterator[Running]:
         server = uvicorn.Server(config)
         server.capture_signals = contextlib.nullcontext  # type: ignore[method-assign]  # signals belong to pytest
         tasks.start_soon(server.serve, [listener])
-        while not server.started:
-            await anyio.sleep(0.005)
+        await until(lambda: server.started)
         yield Running(site, gateway, f"http://127.0.0.1:{port}", port)
         gateway.stop(0.5)
-        server.should_exit = True
+        server.should_exit = server.force_exit = True
 
 
 @pytest.fixture
@@ -272,5 +364,20 @@ def answer() -> Any:
 
 
 @pytest.fixture
+def modern_request() -> Any:
+    return modern
+
+
+@pytest.fixture
+def event() -> Any:
+    return event_of
+
+
+@pytest.fixture(name="until", scope="session")
+def until_fixture() -> Any:
+    return until
+
+
+@pytest.fixture(scope="session")
 def serve_site() -> Any:
     return serving
