@@ -1,6 +1,7 @@
 """The whole gateway: what one configuration makes of it, and how it lives, changes and ends."""
 
 import logging
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -47,7 +48,7 @@ class Gateway:
         self.calls = Calls(audit, self.metrics, first.settings.core.tool_deadline_seconds, lambda: secrets.known)
         self.entrance = Entrance(_rules(first), self.calls, self.metrics)
         self.readiness = Readiness(self._standings, self._audit_condition, self._told, catalogue)
-        self._operations = Operations(self._ready, self._render, self._addressed)
+        self._operations = Operations(self._ready, self._render)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one HTTP request."""
@@ -140,9 +141,6 @@ class Gateway:
             self.metrics.sessions(channel, self.entrance.sessions.count(channel))
         return self.metrics.render()
 
-    def _addressed(self, scope: Scope) -> bool:
-        return self.entrance.rules.gate.addressed(scope)
-
     def _standings(self) -> Standings:
         channels = self.present.settings.channels
         tools = {name: len(self.present.views.view(name).tools) for name in channels}
@@ -158,7 +156,7 @@ async def open_gateway(path: Path, catalogue: Catalogue, secrets: Secrets) -> As
     first = plan(path, catalogue, secrets)
     for words in first.remarks:
         logger.warning("%s", words)
-    audit = AuditLog.open(first.settings.state_dir)
+    audit = AuditLog.open(first.settings.state_dir, sys.stderr)
     try:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(audit.run)

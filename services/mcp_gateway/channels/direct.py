@@ -90,7 +90,10 @@ async def watched(receive: Receive, left: Callable[[], None]) -> AsyncIterator[N
 
 
 async def _event(send: Send, session: str, members: Mapping[str, object]) -> None:
-    body = f"event: message\r\ndata: {_dump(members)}\r\n\r\n".encode()
+    data = _dump(members)
+    # They end no line of an event stream, but some clients' parsers think so.
+    data = data.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+    body = f"event: message\r\ndata: {data}\r\n\r\n".encode()
     await respond(send, 200, body, EVENT_STREAM, [(b"mcp-session-id", session.encode()), *HEADERS])
 
 

@@ -15,7 +15,7 @@ from mcp_gateway.channels.bodies import Screened, screen
 from mcp_gateway.channels.direct import PlainCall, answer, answer_modern, cancelled, modern_call, plain_call, watched
 from mcp_gateway.channels.exchange import KEY, Exchange
 from mcp_gateway.channels.gate import METHODS, Admitted, Gate, Refused
-from mcp_gateway.channels.server import MAX_BODY, ChannelServer
+from mcp_gateway.channels.server import MAX_BODY, ChannelServer, server_info
 from mcp_gateway.channels.sessions import SWEEP_SECONDS, Session, Sessions
 from mcp_gateway.channels.streams import Streams
 from mcp_gateway.channels.views import Views, narrowing_of
@@ -75,6 +75,7 @@ class Entrance:
         await refuse(send, verdict.status, verdict.word, *([ALLOW] if verdict.status == 405 else []))
 
     async def _post(self, admitted: Admitted, scope: Scope, receive: Receive, send: Send) -> None:
+        rules = self.rules
         try:
             body = await read_body(scope, receive, MAX_BODY)
         except BodyTooLarge:
@@ -82,18 +83,24 @@ class Entrance:
             return await refuse(send, 413, "too_large", CLOSE)
         except Disconnected:
             return None
+        if self.rules is not rules:
+            # The configuration changed while the body was on its way: the new one decides.
+            verdict = self.rules.gate.decide(scope)
+            if isinstance(verdict, Refused):
+                return await self._turn_away(scope, send, verdict)
+            admitted = verdict
         screened = screen(body)
         session = self._session(admitted, scope)
         if session is not None:
             with self.sessions.using(session):
                 return await self._in_session(admitted, session, screened, (scope, receive, send))
         narrowing = narrowing_of(scope["query_string"])
+        exchange = self._exchange(admitted, None, narrowing, screened.fault)
         if screened.method == "initialize":
             if not await self._room_for(admitted):
                 self._metrics.refused("too_many_sessions")
                 return await refuse(send, 503, "too_many_sessions")
             send = self._opening(admitted, narrowing, send)
-        exchange = self._exchange(admitted, None, narrowing, screened.fault)
         call = modern_call(screened.message, scope) if _modern(scope) else None
         if call is not None:
             return await self._answer_modern(exchange, call, receive, send)
@@ -125,7 +132,7 @@ class Entrance:
 
     async def _answer_modern(self, exchange: Exchange, call: PlainCall, receive: Receive, send: Send) -> None:
         text = await self._text(exchange.caller(), call, receive)
-        await answer_modern(send, call, self.servers[exchange.admitted.channel].info, text)
+        await answer_modern(send, call, server_info(exchange.admitted.channel), text)
 
     async def _text(self, caller: Caller, call: PlainCall, receive: Receive) -> str:
         async with watched(receive, caller.leave):
@@ -144,14 +151,32 @@ class Entrance:
                 await self._serve(exchange, scope, receive, send)
                 self.sessions.ended(session.id)
             else:
-                with self.streams.open(admitted):
-                    await self._serve(exchange, scope, receive, send)
+                await self._stream(exchange, scope, receive, send)
+        return None
+
+    async def _stream(self, exchange: Exchange, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a notification stream, which may be ended from here; then it ends in an orderly way."""
+        started = False
+
+        async def noting(message: Message) -> None:
+            nonlocal started
+            started = True
+            await send(message)
+
+        with self.streams.open(exchange.admitted) as ending:
+            await self._serve(exchange, scope, receive, noting)
+        if ending.cancelled_caught:
+            if not started:
+                return await refuse(send, 404, "not_found")
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
         return None
 
     async def _serve(self, exchange: Exchange, scope: Scope, receive: Receive, send: Send) -> None:
-        server = self.servers[exchange.admitted.channel]
+        server = self.servers.get(exchange.admitted.channel)
+        if server is None:  # closed a moment ago
+            return await refuse(send, 404, "not_found")
         user = _user(exchange.admitted.client.name)
-        await server.manager.handle_request({**scope, KEY: exchange, "user": user}, receive, send)
+        return await server.manager.handle_request({**scope, KEY: exchange, "user": user}, receive, send)
 
     def _exchange(
         self, admitted: Admitted, session: Session | None, narrowing: frozenset[str] | None, fault: str = ""

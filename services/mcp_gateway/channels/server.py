@@ -11,7 +11,7 @@ from mcp.server.context import HandlerResult, ServerRequestContext
 from mcp.server.lowlevel.server import NotificationOptions, Server
 from mcp.server.models import InitializationOptions
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
-from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ToolsListChanged
+from mcp.server.subscriptions import SUBSCRIPTION_ID_META_KEY, InMemorySubscriptionBus, ListenHandler, ToolsListChanged
 
 from mcp_gateway import __version__
 from mcp_gateway.calls import Calls
@@ -53,10 +53,8 @@ class ChannelServer:
         self._bus = InMemorySubscriptionBus()
         self._listen = ListenHandler(self._bus)
         self._ended = anyio.Event()
-        # Who answers, as it stands in every answer of the newer era.
-        self.info = {"name": f"talaria/{name}", "version": __version__}
         self.manager = StreamableHTTPSessionManager(
-            self._server(),
+            self._server(name),
             # Calls do not pass here (see direct.py), so the SDK cannot know which session is idle.
             session_idle_timeout=None,
             max_request_body_size=MAX_BODY,
@@ -77,9 +75,9 @@ class ChannelServer:
         """Tell the clients that listen in the way of 2026-07-28."""
         await self._bus.publish(ToolsListChanged())
 
-    def _server(self) -> Server[Any]:
+    def _server(self, name: str) -> Server[Any]:
         server = _ToolServer(
-            self.info["name"],
+            server_info(name)["name"],
             version=__version__,
             instructions=INSTRUCTIONS,
             # What one client sees is not what another sees.
@@ -106,12 +104,17 @@ class ChannelServer:
     async def _on_listen(self, ctx: Context, params: types.SubscriptionsListenRequestParams) -> HandlerResult:
         with self._streams.open(exchange_of(ctx.request).admitted):
             await self._listen(ctx, params)
-        return {}
+        return types.SubscriptionsListenResult(_meta={SUBSCRIPTION_ID_META_KEY: ctx.request_id})
 
     async def _on_initialized(self, ctx: Context, params: types.NotificationParams) -> None:
         session = exchange_of(ctx.request).session
         if session is not None:
             session.peer = ctx.session
+
+
+def server_info(channel: str) -> dict[str, str]:
+    """Who answers on a channel, as the protocol tells it."""
+    return {"name": f"talaria/{channel}", "version": __version__}
 
 
 def _no_schema(_: str) -> Mapping[str, Any] | None:

@@ -3,7 +3,7 @@
 import contextlib
 import json
 import socket
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -326,6 +326,13 @@ def shared_site(tmp_path_factory: pytest.TempPathFactory) -> Site:
     return make_site(tmp_path_factory.mktemp("site"))
 
 
+async def until(condition: Callable[[], bool], seconds: float = 10) -> None:
+    """Wait for what a test cannot be told of."""
+    with anyio.fail_after(seconds):
+        while not condition():  # noqa: ASYNC110  # nobody sets an event
+            await anyio.sleep(0.01)
+
+
 @contextlib.asynccontextmanager
 async def serving(site: Site) -> AsyncIterator[Running]:
     secrets = Secrets.beside(site.path)
@@ -339,8 +346,7 @@ async def serving(site: Site) -> AsyncIterator[Running]:
         server = uvicorn.Server(config)
         server.capture_signals = contextlib.nullcontext  # type: ignore[method-assign]  # signals belong to pytest
         tasks.start_soon(server.serve, [listener])
-        while not server.started:
-            await anyio.sleep(0.005)
+        await until(lambda: server.started)
         yield Running(site, gateway, f"http://127.0.0.1:{port}", port)
         gateway.stop(0.5)
         server.should_exit = server.force_exit = True
@@ -365,6 +371,11 @@ def modern_request() -> Any:
 @pytest.fixture
 def event() -> Any:
     return event_of
+
+
+@pytest.fixture(name="until", scope="session")
+def until_fixture() -> Any:
+    return until
 
 
 @pytest.fixture(scope="session")

@@ -50,7 +50,7 @@ def test_a_linked_note_is_neither_read_nor_written(place: Place, target: str) ->
     assert place.ask("read", path="inbox/link.md")["code"] == "__BAD_PATH__"
     assert place.write("inbox/link.md", "x")["code"] == "__BAD_PATH__"
     assert "inbox/link.md" not in place.ask("list", prefix="")["paths"]
-    assert os.readlink(link) == target
+    assert str(link.readlink()) == target
 
 
 def test_a_tracked_folder_exchanged_for_a_link_shows_nothing(place: Place, tmp_path: Path) -> None:
@@ -137,6 +137,12 @@ def test_a_folder_named_like_a_note_is_no_note(place: Place) -> None:
     assert place.write("inbox/x.md", "x")["code"] == "__BAD_PATH__"
     assert place.ask("read", path="inbox/x.md")["code"] == "__NOT_FOUND__"
     assert place.write("inbox/first.md/below.md", "x")["code"] == "__BAD_PATH__"
+    (place.path / "inbox/deep.md").mkdir()
+    (place.path / "inbox/deep.md/a.md").write_text("a\n")
+    place.git("add", "-A")
+    place.git("commit", "-qm", "deep")
+    shutil.rmtree(place.path / "inbox/deep.md")
+    assert place.write("inbox/deep.md", "x")["code"] == "__BAD_PATH__"
 
 
 def test_submodules_and_repositories_inside_are_out_of_bounds(place: Place) -> None:

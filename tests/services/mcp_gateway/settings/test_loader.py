@@ -111,8 +111,9 @@ def test_a_fault_names_its_key_and_what_to_do(
 def test_a_missing_backend_section_is_named_with_the_toolset_that_needs_it(site: Any) -> None:
     del site.document["probe"]
     site.write()
+    words = "needs the section `probe:`, which is missing; add it or take"
     assert problems_of(site) == [
-        f"channels.{channel}.toolsets: {toolset} needs the section `probe:`, which is missing; add it or take {toolset} out"
+        f"channels.{channel}.toolsets: {toolset} {words} {toolset} out"
         for channel, toolset in (("tools", "probe"), ("tools", "mirror"), ("other", "probe"))
     ]
 

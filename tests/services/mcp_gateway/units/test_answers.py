@@ -1,5 +1,6 @@
 """What an agent reads is compact JSON of bounded length, and nothing in it can give it orders."""
 
+# ruff: noqa: RUF001  # look-alike letters are what is tested
 import json
 
 import pytest
@@ -19,7 +20,7 @@ def test_a_refusal_gives_code_hint_and_facts_and_no_fact_can_replace_them() -> N
     assert refusal(fault) == '{"success":false,"error":"__EXISTS__","hint":"Read it first.","path":"a.md"}'
 
 
-@pytest.mark.parametrize("character", ["\x00", "\x07", "\x1b", "\x7f", "\x9b", "\ud800", "\udfff"])
+@pytest.mark.parametrize("character", ["\x00", "\x07", "\x1b", "\x7f", "\x9b", chr(0xD800), chr(0xDFFF)])
 def test_control_characters_and_half_characters_do_not_come_through(character: str) -> None:
     text = f"a{character}b"
     assert altered(text)

@@ -84,7 +84,9 @@ async def test_a_token_in_the_query_or_the_path_opens_nothing(running: Any) -> N
 
 async def test_the_hash_of_a_token_is_no_token(running: Any) -> None:
     [known, *_] = running.gateway.present.clients.hashes
-    assert (await running.raw(running.head("POST", "/mcp/tools", b"Authorization: Bearer " + known.hex().encode())))[0] == 403
+    assert (await running.raw(running.head("POST", "/mcp/tools", b"Authorization: Bearer " + known.hex().encode())))[
+        0
+    ] == 403
 
 
 @pytest.mark.parametrize("scheme", [b"bearer", b"BEARER", b"BeArEr"])
@@ -95,7 +97,16 @@ async def test_the_scheme_is_the_same_word_in_any_case(running: Any, scheme: byt
 
 @pytest.mark.parametrize("method", METHODS)
 async def test_a_known_bearer_learns_that_there_is_no_such_channel(running: Any, method: str) -> None:
-    for path in ("/mcp/nowhere", "/mcp/tools/", "/mcp/", "/mcp", "/mcp/tools/x", "/mcp/TOOLS", "/%6dcp/tools", "/mcp%2ftools"):
+    for path in (
+        "/mcp/nowhere",
+        "/mcp/tools/",
+        "/mcp/",
+        "/mcp",
+        "/mcp/tools/x",
+        "/mcp/TOOLS",
+        "/%6dcp/tools",
+        "/mcp%2ftools",
+    ):
         status, _ = await running.raw(running.head(method, path, BEARER))
         assert status == 404, path
 
@@ -134,7 +145,16 @@ async def test_other_methods_are_405_and_the_answer_names_those_that_work(runnin
 async def test_a_foreign_host_is_421_but_only_for_those_who_may_come_in(running: Any, host: bytes) -> None:
     assert (await running.raw(running.head("POST", "/mcp/tools", host, BEARER)))[0] == 421
     assert (await running.raw(running.head("POST", "/mcp/tools", host)))[0] == 403
-    assert (await running.raw(running.head("GET", "/readyz", host)))[0] == 421
+
+
+async def test_the_operational_pages_are_not_for_a_page_that_a_browser_was_tricked_into(running: Any) -> None:
+    for host, status in (
+        (b"evil.example:8710", 421),
+        (b"127.0.0.1:80,evil.example", 421),
+        (b"", 421),
+        (b"localhost", 200),
+    ):
+        assert (await running.raw(running.head("GET", "/readyz", b"Host: " + host)))[0] == status
 
 
 async def test_two_hosts_are_421(running: Any) -> None:

@@ -55,7 +55,9 @@ async def test_before_a_backend_was_asked_nothing_is_ready(running: Any) -> None
     assert report["backends"]["probe"] == {"status": "down", "reason": "not asked yet"}
 
 
-async def test_a_backend_that_never_answers_or_breaks_its_word_is_down(running: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_backend_that_never_answers_or_breaks_its_word_is_down(
+    running: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async def hang() -> Condition:
         await anyio.sleep_forever()
         raise AssertionError
@@ -81,11 +83,12 @@ async def test_metrics_are_prometheus_text_and_count_calls(running: Any) -> None
         await client.call_tool("invented", {})
         metrics = await get(running, "/metrics")
     assert metrics.headers["content-type"].startswith("text/plain; version=")
+    calls = 'mcp_gateway_calls_total{channel="tools",client="hermes",'
     for line in (
-        'mcp_gateway_calls_total{channel="tools",client="hermes",code="",outcome="ok",tool="probe_noop"} 1.0',
-        'mcp_gateway_calls_total{channel="tools",client="hermes",code="__EXISTS__",outcome="refused",tool="probe_refuse"} 1.0',
-        'mcp_gateway_calls_total{channel="tools",client="hermes",code="internal",outcome="fault",tool="probe_crash"} 1.0',
-        'mcp_gateway_calls_total{channel="tools",client="hermes",code="__NOT_FOUND__",outcome="refused",tool="unknown"} 1.0',
+        calls + 'code="",outcome="ok",tool="probe_noop"} 1.0',
+        calls + 'code="__EXISTS__",outcome="refused",tool="probe_refuse"} 1.0',
+        calls + 'code="internal",outcome="fault",tool="probe_crash"} 1.0',
+        calls + 'code="__NOT_FOUND__",outcome="refused",tool="unknown"} 1.0',
         'mcp_gateway_sessions{channel="tools"} 1.0',
         "mcp_gateway_audit_healthy 1.0",
     ):
