@@ -383,7 +383,8 @@ def test_push_and_shell_are_the_forced_command(place: Place, capsys: pytest.Capt
     assert main(["push", "--config", str(file)]) == 0
     assert capsys.readouterr().out == "vault: in step with the remote\n"
     command = [sys.executable, "-m", "vault_helper.cli", "shell", "--config", str(file)]
-    env = {**os.environ, "PYTHONPATH": str(Path(shell.__file__).parents[1])}
+    paths = [str(Path(shell.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
     done = subprocess.run(
         command, input=shell.encoded_frame({"op": "hello", "id": 1}), env=env, capture_output=True, check=True
     )

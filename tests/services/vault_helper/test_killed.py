@@ -17,7 +17,7 @@ LEAST_STEPS = {"create": 20, "overwrite": 25, "take_over": 40}
 @pytest.fixture(scope="module")
 def runs(template: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, subprocess.Popen[str]]:
     """All scenarios at once, on whatever cores there are."""
-    env = {**os.environ, "PYTHONPATH": str(ROOT / "services")}
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "services"), os.environ.get("PYTHONPATH", "")])}
     started = {}
     for scenario in LEAST_STEPS:
         command = [sys.executable, "-m", PROGRAM, scenario, str(template), str(tmp_path_factory.mktemp(scenario))]
