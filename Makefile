@@ -11,6 +11,11 @@ VENV := $(CURDIR)/.venv
 # Molecule calls ansible-playbook and pytest by their names.
 export PATH := $(VENV)/bin:$(PATH)
 export PYTHONPATH := $(CURDIR)/services
+# Logs that can be searched: no frames around them, and no colours but on a terminal.
+export MOLECULE_COMMAND_BORDERS := false
+ifndef MAKE_TERMOUT
+export NO_COLOR := 1
+endif
 
 .PHONY: help
 help: ## this list
@@ -83,6 +88,7 @@ unit: $(VENV)/.made ## unit and integration tests, without containers (ARGS= goe
 
 .PHONY: molecule
 molecule: .ready-hosts wheelhouse ## one Molecule scenario from nothing (SCENARIO=default; KEEP=1 keeps the hosts)
+	@$(if $(KEEP),molecule destroy --scenario-name $(SCENARIO))
 	@molecule test --scenario-name $(SCENARIO) $(if $(KEEP),--destroy=never)
 
 .PHONY: bench
