@@ -19,16 +19,7 @@ from mcp_gateway.channels.server import MAX_BODY, ChannelServer, server_info
 from mcp_gateway.channels.sessions import SWEEP_SECONDS, Session, Sessions
 from mcp_gateway.channels.streams import Streams
 from mcp_gateway.channels.views import Views, narrowing_of
-from mcp_gateway.channels.wire import (
-    BodyTooLarge,
-    BodyTooSlow,
-    Disconnected,
-    headers_of,
-    read_body,
-    refuse,
-    replayed,
-    text_header,
-)
+from mcp_gateway.channels.wire import BodyRefused, Disconnected, headers_of, read_body, refuse, replayed, text_header
 
 ALLOW = (b"allow", ", ".join(METHODS).encode())
 CLOSE = (b"connection", b"close")
@@ -87,12 +78,9 @@ class Entrance:
         rules = self.rules
         try:
             body = await read_body(scope, receive, MAX_BODY)
-        except BodyTooLarge:
-            self._metrics.refused("too_large")
-            return await refuse(send, 413, "too_large", CLOSE)
-        except BodyTooSlow:
-            self._metrics.refused("too_slow")
-            return await refuse(send, 408, "too_slow", CLOSE)
+        except BodyRefused as fault:
+            self._metrics.refused(fault.word)
+            return await refuse(send, fault.status, fault.word, CLOSE)
         except Disconnected:
             return None
         if self.rules is not rules:

@@ -11,12 +11,25 @@ Headers = list[tuple[bytes, bytes]]
 BODY_SECONDS = 30.0
 
 
-class BodyTooLarge(Exception):
+class BodyRefused(Exception):
+    """A body that nobody goes on reading, with the answer to it."""
+
+    status = 400
+    word = "bad_body"
+
+
+class BodyTooLarge(BodyRefused):
     """The body is longer than a request may be."""
 
+    status = 413
+    word = "too_large"
 
-class BodyTooSlow(Exception):
+
+class BodyTooSlow(BodyRefused):
     """The body did not come in time."""
+
+    status = 408
+    word = "too_slow"
 
 
 class Disconnected(Exception):
