@@ -14,6 +14,7 @@ import uvloop
 
 from mcp_gateway import notify
 from mcp_gateway.app import Gateway, open_gateway
+from mcp_gateway.connection import Connection
 from mcp_gateway.errors import ConfigurationError
 from mcp_gateway.reload import reload
 from mcp_gateway.settings.model import Listen, Settings
@@ -72,7 +73,7 @@ def _config(gateway: Gateway) -> uvicorn.Config:
     return uvicorn.Config(
         gateway,
         loop="none",
-        http="httptools",
+        http=Connection,
         ws="none",
         lifespan="off",
         log_config=None,

@@ -14,7 +14,7 @@ from vault_helper.errors import (
     VaultRefused,
     VaultUnreachable,
 )
-from vault_helper.pool import ChannelPool
+from vault_helper.pool import MAX_CHANNELS, ChannelPool
 from vault_helper.shell import (
     NO_SUCH_NOTE,
     Deadline,
@@ -30,17 +30,24 @@ SETTLE_SECONDS = 3.0
 
 Target = SshTarget | LocalTarget
 
+# All that a user of this package needs; the rest of it is nobody else's business.
 __all__ = [
+    "MAX_CHANNELS",
+    "AnswerLate",
     "Found",
     "Listing",
     "LocalTarget",
     "Match",
+    "OutcomeUnknown",
     "Page",
     "Rules",
     "SshTarget",
     "Status",
     "Target",
     "VaultClient",
+    "VaultError",
+    "VaultRefused",
+    "VaultUnreachable",
     "Written",
 ]
 

@@ -61,12 +61,12 @@ class Public:
         answer = b""
         with self.secure(name) if tls else self.connect(self.http_port) as connection:
             connection.settimeout(patience)
-            connection.sendall(request)
             try:
+                connection.sendall(request)
                 while received := connection.recv(65536):
                     answer += received
-            except (TimeoutError, ConnectionResetError, ssl.SSLError):
-                pass
+            except OSError:
+                pass  # closed, reset or silent: what came until then is the answer
         return answer
 
 

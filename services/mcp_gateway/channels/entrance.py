@@ -19,7 +19,16 @@ from mcp_gateway.channels.server import MAX_BODY, ChannelServer, server_info
 from mcp_gateway.channels.sessions import SWEEP_SECONDS, Session, Sessions
 from mcp_gateway.channels.streams import Streams
 from mcp_gateway.channels.views import Views, narrowing_of
-from mcp_gateway.channels.wire import BodyTooLarge, Disconnected, headers_of, read_body, refuse, replayed, text_header
+from mcp_gateway.channels.wire import (
+    BodyTooLarge,
+    BodyTooSlow,
+    Disconnected,
+    headers_of,
+    read_body,
+    refuse,
+    replayed,
+    text_header,
+)
 
 ALLOW = (b"allow", ", ".join(METHODS).encode())
 CLOSE = (b"connection", b"close")
@@ -81,6 +90,9 @@ class Entrance:
         except BodyTooLarge:
             self._metrics.refused("too_large")
             return await refuse(send, 413, "too_large", CLOSE)
+        except BodyTooSlow:
+            self._metrics.refused("too_slow")
+            return await refuse(send, 408, "too_slow", CLOSE)
         except Disconnected:
             return None
         if self.rules is not rules:

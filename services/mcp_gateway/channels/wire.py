@@ -2,13 +2,21 @@
 
 from collections.abc import Callable, Iterable
 
+import anyio
 from starlette.types import Message, Receive, Scope, Send
 
 Headers = list[tuple[bytes, bytes]]
 
+# The whole body; on loopback it takes milliseconds. A client that trickles it would hold memory as long as it likes.
+BODY_SECONDS = 30.0
+
 
 class BodyTooLarge(Exception):
     """The body is longer than a request may be."""
+
+
+class BodyTooSlow(Exception):
+    """The body did not come in time."""
 
 
 class Disconnected(Exception):
@@ -47,7 +55,13 @@ async def refuse(send: Send, status: int, word: str, *extra: tuple[bytes, bytes]
 
 
 async def read_body(scope: Scope, receive: Receive, limit: int) -> bytes:
-    """The whole body. Raise BodyTooLarge before more than `limit` bytes are kept."""
+    """The whole body. Raise BodyTooLarge before more than `limit` bytes are kept, BodyTooSlow after BODY_SECONDS."""
+    with anyio.move_on_after(BODY_SECONDS):
+        return await _body(scope, receive, limit)
+    raise BodyTooSlow
+
+
+async def _body(scope: Scope, receive: Receive, limit: int) -> bytes:
     declared = text_header(scope, b"content-length") or ""
     if declared.isdigit() and int(declared) > limit:
         raise BodyTooLarge

@@ -11,9 +11,23 @@ from mcp_gateway.errors import Code, Refusal
 from mcp_gateway.settings.secrets import Secrets
 from mcp_gateway.settings.vault import VaultSettings
 from mcp_gateway.tools import Condition
-from vault_helper.client import Found, Listing, LocalTarget, Page, Rules, SshTarget, Status, VaultClient, Written
-from vault_helper.errors import AnswerLate, OutcomeUnknown, VaultError, VaultRefused, VaultUnreachable
-from vault_helper.pool import MAX_CHANNELS
+from vault_helper.client import (
+    MAX_CHANNELS,
+    AnswerLate,
+    Found,
+    Listing,
+    LocalTarget,
+    OutcomeUnknown,
+    Page,
+    Rules,
+    SshTarget,
+    Status,
+    VaultClient,
+    VaultError,
+    VaultRefused,
+    VaultUnreachable,
+    Written,
+)
 
 # Time kept back from the call's deadline, so that our own words about a timeout still reach the agent.
 MARGIN_SECONDS = 0.3
