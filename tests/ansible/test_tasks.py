@@ -85,3 +85,18 @@ def test_the_only_addresses_are_our_own_or_examples() -> None:
         if not re.match(f"{ours}|{made_up}", address)
     ]
     assert found == []
+
+
+def test_no_step_of_a_scenario_is_skipped_for_want_of_its_playbook() -> None:
+    """Molecule takes a playbook that it does not find for a wish to skip the step, and ends well."""
+    shared = yaml.safe_load((CHECKOUT / ".config/molecule/config.yml").read_text())
+    scenarios = [path.parent for path in CHECKOUT.glob("molecule/*/molecule.yml")]
+    assert CHECKOUT / "molecule/default" in scenarios
+    for scenario in scenarios:
+        own = yaml.safe_load((scenario / "molecule.yml").read_text())
+        playbooks = shared["provisioner"]["playbooks"] | own.get("provisioner", {}).get("playbooks", {})
+        sequence = own.get("scenario", shared["scenario"])["test_sequence"]
+        for step, *named_playbooks in (entry.split() for entry in sequence):
+            expected = playbooks["converge" if step == "idempotence" else step] if step != "verify" else "."
+            for playbook in [expected, *named_playbooks]:
+                assert (scenario / playbook).exists(), f"{scenario.name}: {step} {playbook}"
