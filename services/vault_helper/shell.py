@@ -717,12 +717,12 @@ class Git:
             out, err = process.communicate(stdin, timeout=seconds)
         except subprocess.TimeoutExpired:
             end_group(process)
-            raise GitLate(args[0], -1, f"no answer within {seconds:.0f} s") from None
+            raise GitLate(verb(args), -1, f"no answer within {seconds:.0f} s") from None
         except BaseException:
             end_group(process)
             raise
         if process.returncode not in accept:
-            raise GitFailed(args[0], process.returncode, err.decode("utf-8", "replace"))
+            raise GitFailed(verb(args), process.returncode, err.decode("utf-8", "replace"))
         return process.returncode, out
 
     def words(self, *args: str, **options: Any) -> str:
@@ -749,6 +749,12 @@ class Git:
 SAFE_PATH = "/usr/local/bin:/usr/bin:/bin"
 # Options for commands in the vault's own git directory, whose configuration is read there.
 QUIET = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "gc.auto=0", "-c", "core.pager=cat")
+
+
+def verb(args: Sequence[str]) -> str:
+    """What git was to do, of its arguments: the first that is neither an option nor an option's value."""
+    values = {at + 1 for at, word in enumerate(args) if word == "-c"}
+    return next((word for at, word in enumerate(args) if at not in values and not word.startswith("-")), "")
 
 
 def signature(found: os.stat_result) -> tuple[int, ...]:
@@ -1150,13 +1156,15 @@ class Repository:
         """Move a ref of the vault from `old` to `new`, or raise GitFailed."""
         zero = "0" * len(new)
         command = (*QUIET, "update-ref", "-m", f"talaria: {why}", ref, new, old or zero)
-        for attempt in range(3):
+        # Long enough for a lock that a process left behind when it died just now.
+        until = time.monotonic() + STALE_LOCK_SECONDS + 1
+        while True:
             try:
                 self.git.run(*command, env=self.git.real_env())
             except GitFailed as error:
-                if attempt == 2 or ".lock" not in error.stderr:
+                if ".lock" not in error.stderr or time.monotonic() > until:
                     raise
-                time.sleep(0.05)
+                time.sleep(0.1)
                 for name in (ref, "HEAD", "packed-refs"):
                     self.remove_dead_lock(self.real / f"{name}.lock")
             else:
