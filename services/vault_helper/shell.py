@@ -1607,10 +1607,20 @@ class Write:
         same = leaf.kind == "file" and leaf.content == self.order.content
         refusal = overwrite_refusal(leaf.kind == "file", same, short_hash(leaf.content), self.order.base_hash)
         if refusal:
-            raise refusal
+            raise self._readable(refusal)
         if same and committed == blob:
             return {"commit": self._last_commit(head), "repeated": True}
         return {"commit": self._carry_out(head, leaf, committed, blob), "repeated": same, "parent": head.commit}
+
+    def _readable(self, refusal: Refused) -> Refused:
+        """The refusal, without the advice to read what no read shows."""
+        if refusal.code != "__EXISTS__" or self.order.path in self.repository.tracked().entries:
+            return refusal
+        return Refused(
+            "__EXISTS__",
+            "a file that is not part of the vault yet lies at this path on the vault host; choose another path, or ask "
+            "the operator to commit it",
+        )
 
     def _look(self) -> Leaf:
         """What stands at the path now. Raise bad_path when nothing may be put there."""
@@ -2451,8 +2461,8 @@ class Vault:
         if beside:
             raise Refused(
                 "__CONFLICT__",
-                "somebody else changed this note at the same time: theirs is at path, yours was kept at conflict_path; "
-                "read both and write what should stand",
+                "somebody else changed or removed this note at the same time: theirs is at path unless removed, "
+                "yours was kept at conflict_path; read what there is and write what should stand",
                 path=order.path,
                 conflict_path=beside,
                 commit=commit,
