@@ -1,0 +1,1 @@
+"""The native tools: one module per toolset."""

@@ -1,0 +1,1 @@
+"""The way of a request: gate, body, session, MCP server."""

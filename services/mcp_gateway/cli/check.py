@@ -1,0 +1,33 @@
+"""`mcp-gateway check`: everything that is wrong with a configuration, at once; nothing is started or asked."""
+
+import argparse
+import sys
+
+from mcp_gateway.cli.options import add_config
+
+
+def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Declare the command and its options."""
+    parser = subparsers.add_parser(
+        "check", help="tell everything that is wrong with a configuration", description=__doc__
+    )
+    add_config(parser)
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """0 when the configuration is sound; a client that cannot come in is a fault here."""
+    from mcp_gateway.catalogue import CATALOGUE
+    from mcp_gateway.planning import plan
+    from mcp_gateway.settings.secrets import Secrets
+
+    found = plan(args.config, CATALOGUE, Secrets.beside(args.config))
+    for warning in found.notes:
+        print(f"warning: {warning}", file=sys.stderr)
+    for fault in found.clients.shut_out:
+        print(fault, file=sys.stderr)
+    if found.clients.shut_out:
+        return 1
+    settings = found.settings
+    print(f"{args.config}: sound; {len(settings.clients)} clients, {len(settings.channels)} channels.")
+    return 0

@@ -1,0 +1,25 @@
+"""`mcp-gateway serve`: the service, until it is told to stop."""
+
+import argparse
+
+from mcp_gateway.cli.options import add_config
+
+
+def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Declare the command and its options."""
+    parser = subparsers.add_parser("serve", help="run the gateway", description=__doc__)
+    add_config(parser)
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Serve; 0 after an orderly end. SIGHUP reads the configuration again."""
+    from mcp_gateway import logs
+    from mcp_gateway.catalogue import CATALOGUE
+    from mcp_gateway.settings.secrets import Secrets
+
+    secrets = Secrets.beside(args.config)
+    logs.set_up(lambda: secrets.known)
+    from mcp_gateway.serving import serve  # after the logs: the SDK would set up its own
+
+    return serve(args.config, CATALOGUE, secrets)

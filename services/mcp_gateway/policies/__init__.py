@@ -1,0 +1,1 @@
+"""Who may do what, decided by functions that know nothing of the wire."""

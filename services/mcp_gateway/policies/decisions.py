@@ -1,0 +1,15 @@
+"""Whether a tool runs at once, needs a person's word first, or never runs."""
+
+from collections.abc import Mapping
+
+# Built-in: what deletes or restarts asks a person first. A channel's word goes before the general one, and both
+# before this.
+DEFAULTS: Mapping[str, str] = {"docker_manage": "approve", "crm_delete_lead": "approve", "timesheet_delete": "approve"}
+
+
+def decide(tool: str, channel: Mapping[str, str], general: Mapping[str, str]) -> str:
+    """`auto`, `approve` or `never`."""
+    for rules in (channel, general, DEFAULTS):
+        if tool in rules:
+            return rules[tool]
+    return "auto"

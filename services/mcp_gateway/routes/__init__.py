@@ -1,0 +1,1 @@
+"""The operational pages: alive, ready, measured."""
