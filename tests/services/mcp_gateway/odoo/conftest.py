@@ -1,0 +1,270 @@
+"""The tools over the wire, against every release and transport: the test double's, or one real Odoo's.
+
+With TALARIA_TEST_ODOO_URL, _DATABASE, _LOGIN, _KEY and _TRANSPORT set, the same tests run against that server instead.
+The user must be able to manage projects and sales and have an employee. TALARIA_TEST_ODOO_USERS may name further
+users as JSON, {"worker": "key", "limited": "key", "noemp": "key"}; the tests that need one run only with it.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import xmlrpc.client
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+from mcp_gateway.actions.odoo.backend import OdooBackend
+from mcp_gateway.actions.odoo.restore import undo_tool
+from mcp_gateway.audit import AuditLog
+from mcp_gateway.calls import Caller, Calls
+from mcp_gateway.metrics import Metrics
+from mcp_gateway.settings.odoo import OdooSettings
+from mcp_gateway.settings.secrets import Secrets
+from mcp_gateway.tools import Tool
+
+ROOT = Path(__file__).parents[4]
+REAL = os.environ.get("TALARIA_TEST_ODOO_URL", "")
+SYSTEMS = [("17", "xmlrpc"), ("18", "xmlrpc"), ("19", "xmlrpc"), ("19", "json2")]
+DATABASE, MAIN = "test", "agent"
+PLACES = count()
+
+
+@dataclass(frozen=True)
+class System:
+    """One Odoo and how to speak to it, with the keys of its users."""
+
+    url: str
+    database: str
+    transport: str
+    login: str
+    keys: Mapping[str, str]
+
+
+class Raw:
+    """Requests made without any code of ours, as one user."""
+
+    def __init__(self, http: httpx2.Client, system: System, login: str) -> None:
+        self.http, self.system, self.login, self.key = http, system, login, system.keys[login]
+        version: Any = self._xml("common", "version")
+        self.release = int(version["server_version_info"][0])
+        self.uid = self._xml("common", "authenticate", system.database, login, self.key, {})
+
+    def __call__(self, model: str, method: str, ids: object = None, **named: Any) -> Any:
+        """The result; raises xmlrpc.client.Fault, over JSON-2 with status and class in it."""
+        if self.system.transport == "json2":
+            return self._json2(model, method, ids, named)
+        arguments = [] if ids is None else [ids]
+        if method == "create":
+            arguments.append(named.pop("vals_list"))
+        return self._xml(
+            "object", "execute_kw", self.system.database, self.uid, self.key, model, method, arguments, named
+        )
+
+    def _xml(self, service: str, method: str, *parameters: Any) -> Any:
+        body = xmlrpc.client.dumps(parameters, method, allow_none=True).encode()
+        headers = {"Content-Type": "text/xml"}
+        answer = self.http.post(f"{self.system.url}/xmlrpc/2/{service}", content=body, headers=headers)
+        return xmlrpc.client.loads(answer.content)[0][0]
+
+    def create(self, model: str, **values: object) -> int:
+        return int(self(model, "create", vals_list=[values])[0])
+
+    def one(self, model: str, record: int, *names: str) -> dict[str, Any]:
+        found = self(model, "read", [record], fields=list(names))
+        assert len(found) == 1, (model, record)
+        return dict(found[0])
+
+    def _json2(self, model: str, method: str, ids: object, named: dict[str, Any]) -> Any:
+        headers = {"Authorization": f"bearer {self.key}", "X-Odoo-Database": self.system.database}
+        body = {**named, **({} if ids is None else {"ids": ids})}
+        answer = self.http.post(f"{self.system.url}/json/2/{model}/{method}", json=body, headers=headers)
+        if answer.status_code != 200:
+            raise xmlrpc.client.Fault(answer.status_code, f"{answer.json()['name']}: {answer.json()['message']}")
+        return answer.json()
+
+
+@dataclass
+class Agent:
+    """An agent with the 23 tools, through the same pipeline as in the gateway."""
+
+    backend: OdooBackend
+    caller: Caller
+    calls: Calls
+    undo_caller: Caller
+    raw: Raw
+    names: Iterator[int] = field(default_factory=lambda: count(1))
+
+    async def __call__(self, tool: str, **arguments: object) -> Any:
+        text = await self.calls.answer(self.caller, tool, arguments)
+        assert len(text) <= 30_000 + 1_000, tool
+        for secret in (self.raw.key, "Traceback", "/opt/odoo", "db.internal", "cookies"):
+            assert secret not in text, tool
+        return json.loads(text)
+
+    async def done(self, tool: str, **arguments: object) -> Any:
+        """The answer of a call that must succeed."""
+        answer = await self(tool, **arguments)
+        assert answer["success"] is True, answer
+        return answer
+
+    async def refused(self, code: str, tool: str, **arguments: object) -> str:
+        """The hint of a call that must be refused with this code."""
+        answer = await self(tool, **arguments)
+        assert answer.get("error") == f"__{code}__", answer
+        return str(answer["hint"])
+
+    async def undo(self, receipt: str) -> Any:
+        return json.loads(await self.calls.answer(self.undo_caller, "undo", {"receipt": receipt}))
+
+    def unique(self, words: str) -> str:
+        """A name that no other test uses, also on a server that remembers earlier runs."""
+        return f"{words} {os.getpid()}-{id(self) % 100_000}-{next(self.names)}"
+
+    def project(self, **values: object) -> int:
+        return self.raw.create("project.project", name=self.unique("Apollo"), **values)
+
+    def stages(self, project: int, *names: str) -> list[int]:
+        return [
+            self.raw.create(
+                "project.task.type", name=name, sequence=place, project_ids=[[6, 0, [project]]], fold=name == "Done"
+            )
+            for place, name in enumerate(names)
+        ]
+
+    def task(self, project: int, **values: object) -> int:
+        return self.raw.create("project.task", **{"name": self.unique("Task"), "project_id": project, **values})
+
+    def contact(self, **values: object) -> int:
+        return self.raw.create("res.partner", **{"name": self.unique("Contact"), **values})
+
+    def lead(self, **values: object) -> int:
+        return self.raw.create("crm.lead", **{"name": self.unique("Deal"), "type": "opportunity", **values})
+
+    def crm_stage(self, won: bool) -> int:
+        rows = self.raw("crm.stage", "search_read", domain=[["is_won", "=", won]], fields=["name"], order="sequence,id")
+        return int(rows[-1]["id"])
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture(scope="session")
+def start() -> Iterator[Callable[[str], str]]:
+    """Start the test double of a release, once; gives its address."""
+    running: dict[str, tuple[subprocess.Popen[str], str]] = {}
+
+    def start(release: str) -> str:
+        if release not in running:
+            command = [sys.executable, "-m", "tests.stand_ins.odoo", "--release", release, "--port", "0"]
+            process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+            assert process.stdout is not None
+            running[release] = process, process.stdout.readline().split(" ")[0]
+        return running[release][1]
+
+    yield start
+    for process, _ in running.values():
+        process.kill()
+        process.wait()
+        if process.stdout:
+            process.stdout.close()
+
+
+def real() -> System:
+    users = json.loads(os.environ.get("TALARIA_TEST_ODOO_USERS", "{}"))
+    login = os.environ["TALARIA_TEST_ODOO_LOGIN"]
+    keys = {**users, login: os.environ["TALARIA_TEST_ODOO_KEY"]}
+    transport = os.environ.get("TALARIA_TEST_ODOO_TRANSPORT", "xmlrpc")
+    return System(REAL, os.environ["TALARIA_TEST_ODOO_DATABASE"], transport, login, keys)
+
+
+@pytest.fixture(params=[("real",)] if REAL else SYSTEMS, ids="-".join)
+def system(request: pytest.FixtureRequest, start: Callable[[str], str]) -> System:
+    """Each release and transport in turn."""
+    if request.param == ("real",):
+        return real()
+    release, transport = request.param
+    users = ("agent", "worker", "noemp", "limited", "leaduser")
+    return System(start(release), DATABASE, transport, MAIN, {user: f"test-double-key-of-{user}" for user in users})
+
+
+Hire = Callable[..., Any]
+
+
+@pytest.fixture(scope="session")
+def http() -> Iterator[httpx2.Client]:
+    with httpx2.Client(timeout=30, trust_env=False, verify=False) as client:  # noqa: S501  # a server of the test's own
+        yield client
+
+
+@pytest.fixture(scope="session")
+def audit(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AuditLog]:
+    """One audit log for all tests: each makes rows in it, none looks at them."""
+    log = AuditLog.open(tmp_path_factory.mktemp("audit"), journal=None)
+    yield log
+    log.close()
+
+
+@pytest.fixture
+def place(audit: AuditLog, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of the test's own, made without the fuss of tmp_path, which costs more than the test."""
+    folder = tmp_path_factory.getbasetemp() / f"odoo-{next(PLACES)}"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+async def hire(system: System, http: httpx2.Client, audit: AuditLog, place: Path) -> AsyncIterator[Hire]:
+    """Hire an agent: as which user of Odoo, with what else set."""
+    async with AsyncExitStack() as stack:
+
+        async def hire(
+            login: str = "", *, seconds: float = 20, employee: int | None = None, client: str = "hermes", **odoo: str
+        ) -> Agent:
+            login = login or system.login
+            key = place / f"{login}.key"
+            key.write_text(odoo.pop("key", system.keys.get(login, "")) + "\n")
+            given = {"url": system.url, "database": system.database, "login": login, "transport": system.transport}
+            settings = OdooSettings.model_validate({**given, "api_key_file": key.name, **odoo})
+            backend = OdooBackend(settings, Secrets(place), place / "state")
+            await backend.open()
+            stack.push_async_callback(backend.close)
+            calls = Calls(audit, Metrics(), seconds, lambda: [key.read_text().strip()])
+            caller = _caller(client, backend.tools(), employee)
+            undoing = _caller("cli", [undo_tool(backend.desk)], None)
+            return Agent(backend, caller, calls, undoing, Raw(http, system, system.login if odoo else login))
+
+        yield hire
+
+
+def _caller(client: str, tools: list[Tool], employee: int | None) -> Caller:
+    named = {tool.name: tool for tool in tools}
+    return Caller(client, "hermes-tools", named, lambda name: "auto", 1_000_000, employee)
+
+
+@pytest.fixture
+async def agent(hire: Hire) -> Any:
+    """An agent as the main user."""
+    return await hire()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Against a real server only the tests run whose further users were named."""
+    if not REAL:
+        return
+    known = real().keys
+    items[:] = [
+        item for item in items if all(user in known for mark in item.iter_markers("users") for user in mark.args)
+    ]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "users(*logins): needs these users of Odoo beside the main one")
