@@ -27,8 +27,8 @@ def refusal(fault: Fault, model: str, doing: str, about: str) -> Refusal:
     if isinstance(fault, RequestTooLarge):
         return Refusal(Code.TOO_LARGE, "A proxy before Odoo takes no request of this size; nothing was changed.")
     if isinstance(fault, Unreachable):
-        unchanged = "Nothing was changed. " if writes else ""
-        return Refusal(Code.UPSTREAM_DOWN, f"Odoo cannot be reached. {unchanged}Try again later, or tell the operator.")
+        words = "Odoo cannot be reached. Nothing was changed. Try again later, or tell the operator."
+        return Refusal(Code.UPSTREAM_DOWN, words)
     if isinstance(fault, Busy):
         return Refusal(Code.UPSTREAM_DOWN, "Odoo is overloaded or being restarted and took nothing. Try again later.")
     if writes:

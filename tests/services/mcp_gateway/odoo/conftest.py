@@ -5,10 +5,12 @@ The user must be able to manage projects and sales and have an employee. TALARIA
 users as JSON, {"worker": "key", "limited": "key", "noemp": "key"}; the tests that need one run only with it.
 """
 
+import asyncio
 import json
 import os
 import subprocess
 import sys
+import tempfile
 import xmlrpc.client
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AsyncExitStack
@@ -88,6 +90,97 @@ class Raw:
         if answer.status_code != 200:
             raise xmlrpc.client.Fault(answer.status_code, f"{answer.json()['name']}: {answer.json()['message']}")
         return answer.json()
+
+
+Deed = Callable[[str, bytes], str]
+
+
+class Meddler:
+    """Passes requests on, or does what `deed` says: drop, drop after, hang, hang after, page, busy or huge.
+
+    `drop after` and `hang after` pass the request on first: Odoo does it, and nobody hears of it.
+    """
+
+    def __init__(self, upstream: str) -> None:
+        self.upstream = upstream
+        self.url = ""
+        self.deed: Deed = lambda path, body: ""
+        self.seen: list[tuple[str, bytes]] = []
+        self.connections = 0
+        self.busiest = 0
+        self._open: set[asyncio.StreamWriter] = set()
+        self._ended = asyncio.Event()
+
+    def once(self, deed: str, *words: bytes) -> None:
+        """Misbehave at the first request that holds all of the words."""
+        self.times(1, deed, *words)
+
+    def times(self, times: int, deed: str, *words: bytes) -> None:
+        left = [deed] * times
+
+        def choose(path: str, body: bytes) -> str:
+            return left.pop() if left and all(word in path.encode() + b" " + body for word in words) else ""
+
+        self.deed = choose
+
+    def count(self, *words: bytes) -> int:
+        return sum(all(word in path.encode() + b" " + body for word in words) for path, body in self.seen)
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
+        self._open.add(writer)
+        self.busiest = max(self.busiest, len(self._open))
+        try:
+            async with httpx2.AsyncClient(timeout=30, trust_env=False, verify=False) as client:  # noqa: S501
+                while await self._one(reader, writer, client):
+                    pass
+        except (asyncio.IncompleteReadError, ConnectionError):
+            pass
+        finally:
+            self._open.discard(writer)
+            writer.close()
+
+    def end(self) -> None:
+        self._ended.set()
+        for writer in self._open:
+            writer.close()
+
+    async def _one(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, client: httpx2.AsyncClient
+    ) -> bool:
+        head = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
+        method, path, _ = head[0].split(" ")
+        headers = dict(line.split(": ", 1) for line in head[1:] if line)
+        body = await reader.readexactly(int(headers.get("Content-Length", headers.get("content-length", 0))))
+        self.seen.append((path, body))
+        deed = self.deed(path, body)
+        if deed == "drop":
+            return False
+        if deed == "hang":
+            await self._ended.wait()
+            return False
+        status, kind, answer = (
+            200,
+            "text/html",
+            b"<!DOCTYPE html><html><body>Bad gateway at /usr/lib/x.py</body></html>",
+        )
+        if deed in ("", "drop after", "hang after"):
+            sent = {name: value for name, value in headers.items() if name.lower() not in ("host", "content-length")}
+            got = await client.request(method, self.upstream + path, content=body, headers=sent)
+            status, kind, answer = got.status_code, got.headers["content-type"], got.content
+        if deed == "drop after":
+            return False
+        if deed == "hang after":
+            await self._ended.wait()
+            return False
+        if deed.isdigit():
+            status = int(deed)
+        if deed == "huge":
+            kind, answer = "text/xml" if "xmlrpc" in path else "application/json", b"[" + b" " * 5_000_000 + b"]"
+        words = f"HTTP/1.1 {status} X\r\nContent-Type: {kind}\r\nContent-Length: {len(answer)}\r\n\r\n"
+        writer.write(words.encode() + answer)
+        await writer.drain()
+        return True
 
 
 @dataclass
@@ -206,17 +299,25 @@ def http() -> Iterator[httpx2.Client]:
 
 
 @pytest.fixture(scope="session")
-def audit(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AuditLog]:
+def ground() -> Iterator[Path]:
+    """A folder in memory where there is one: every writing call waits for the disk twice."""
+    memory = Path("/dev/shm")
+    with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None) as folder:
+        yield Path(folder)
+
+
+@pytest.fixture(scope="session")
+def audit(ground: Path) -> Iterator[AuditLog]:
     """One audit log for all tests: each makes rows in it, none looks at them."""
-    log = AuditLog.open(tmp_path_factory.mktemp("audit"), journal=None)
+    log = AuditLog.open(ground / "audit", journal=None)
     yield log
     log.close()
 
 
 @pytest.fixture
-def place(audit: AuditLog, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder of the test's own, made without the fuss of tmp_path, which costs more than the test."""
-    folder = tmp_path_factory.getbasetemp() / f"odoo-{next(PLACES)}"
+def place(ground: Path) -> Path:
+    """A folder of the test's own."""
+    folder = ground / str(next(PLACES))
     folder.mkdir()
     return folder
 
@@ -240,7 +341,7 @@ async def hire(system: System, http: httpx2.Client, audit: AuditLog, place: Path
             calls = Calls(audit, Metrics(), seconds, lambda: [key.read_text().strip()])
             caller = _caller(client, backend.tools(), employee)
             undoing = _caller("cli", [undo_tool(backend.desk)], None)
-            return Agent(backend, caller, calls, undoing, Raw(http, system, system.login if odoo else login))
+            return Agent(backend, caller, calls, undoing, Raw(http, system, login if login in system.keys and not odoo else system.login))
 
         yield hire
 
@@ -254,6 +355,18 @@ def _caller(client: str, tools: list[Tool], employee: int | None) -> Caller:
 async def agent(hire: Hire) -> Any:
     """An agent as the main user."""
     return await hire()
+
+
+@pytest.fixture
+async def meddler(system: System, place: Path) -> AsyncIterator[Meddler]:
+    """Something between the gateway and Odoo that can be told to misbehave."""
+    meddler = Meddler(system.url)
+    server = await asyncio.start_server(meddler.serve, "127.0.0.1", 0)
+    meddler.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    yield meddler
+    server.close()
+    meddler.end()
+    await server.wait_closed()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
