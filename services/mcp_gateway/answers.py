@@ -22,7 +22,7 @@ _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 
 # Hermes tells its models to obey this marker. A model also reads it with other brackets, spaces, dashes, invisible
 # characters, accents or look-alike letters, so that is how it is looked for.
-_BRACKETS = "[\\[\u3010\u3014\u3016\u27e6\u298b\u2772\u2045]"
+_BRACKETS = "\\[\u3010\u3014\u3016\u27e6\u298b\u2772\u2045"
 _ALIKE = {
     "a": "a\u0430\u03b1",
     "b": "b\u0432\u03b2\u042c\u044c",
@@ -38,9 +38,10 @@ _ALIKE = {
     "t": "t\u0442\u03c4",
     "u": "u\u03c5\u057d",
 }
-_GAP = r"[\W_]*"
+# No bracket in between: the search from one bracket then ends at the next, which keeps it linear.
+_GAP = rf"(?:[^\w{_BRACKETS}]|_)*"
 _MARKER = re.compile(
-    _BRACKETS + _GAP + _GAP.join(f"[{_ALIKE[letter]}]" for letter in "outofbandusermessage"), re.IGNORECASE
+    f"[{_BRACKETS}]{_GAP}" + _GAP.join(f"[{_ALIKE[letter]}]" for letter in "outofbandusermessage"), re.IGNORECASE
 )
 
 # What the fast path must not skip, as it looks in JSON text.

@@ -1,6 +1,7 @@
 """The whole gateway: what one configuration makes of it, and how it lives, changes and ends."""
 
 import logging
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -45,8 +46,8 @@ class Gateway:
         self._audit = audit
         self._tasks = tasks
         self.calls = Calls(audit, self.metrics, first.settings.core.tool_deadline_seconds, lambda: secrets.known)
-        self.entrance = Entrance(_rules(first), self.metrics)
-        self.readiness = Readiness(self._standings, self._audit_condition, self.metrics.backend, catalogue)
+        self.entrance = Entrance(_rules(first), self.calls, self.metrics)
+        self.readiness = Readiness(self._standings, self._audit_condition, self._told, catalogue)
         self._operations = Operations(self._ready, self._render, self._addressed)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -126,6 +127,14 @@ class Gateway:
         await self.readiness.ask()
         return self.readiness.report()
 
+    def _told(self, name: str, condition: Condition) -> None:
+        self.metrics.backend(name, condition)
+        standing_ = self.present.backends.get(name)
+        # Only the vault has a remote that may lag behind: by so many commits, the oldest so many seconds old.
+        unpushed: tuple[int, float] | None = getattr(standing_.backend, "unpushed", None) if standing_ else None
+        if unpushed is not None:
+            self.metrics.vault_unpushed(*unpushed)
+
     def _render(self) -> bytes:
         self.metrics.audit(self._audit.healthy)
         for channel in self.present.settings.channels:
@@ -150,7 +159,7 @@ async def open_gateway(path: Path, catalogue: Catalogue, secrets: Secrets) -> As
     first = plan(path, catalogue, secrets)
     for words in first.remarks:
         logger.warning("%s", words)
-    audit = AuditLog.open(first.settings.state_dir)
+    audit = AuditLog.open(first.settings.state_dir, sys.stderr)
     try:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(audit.run)
@@ -158,6 +167,7 @@ async def open_gateway(path: Path, catalogue: Catalogue, secrets: Secrets) -> As
                 gateway = Gateway(first, catalogue, secrets, audit, serving)
                 await standing.open_new(first.backends, {})
                 await gateway.put_in_force(first)
+                serving.start_soon(gateway.entrance.sweep)
                 try:
                     yield gateway
                 finally:

@@ -71,7 +71,7 @@ def _signature(tool: Tool) -> str:
 def _null_words(tool: Tool, names: Iterable[str]) -> list[str]:
     known = properties(tool)
     return [
-        f"{clipped(name)!r} must be {accepted(known[name][0])}, not null; leave it out to say nothing"
+        f"{name!r} must be {accepted(known[name][0])}, not null{'' if known[name][1] else ' (leave it out instead)'}"
         for name in names
         if name in known
     ]
@@ -123,4 +123,4 @@ def accepted(schema: Mapping[str, Any]) -> str:
 
 def _meant(name: str, known: Iterable[str]) -> str:
     close = difflib.get_close_matches(name[:MAX_NAME], list(known), n=1, cutoff=0.6)
-    return f"; did you mean {close[0]!r}?" if close else ""
+    return f" (did you mean {close[0]!r}?)" if close else ""

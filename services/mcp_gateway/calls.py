@@ -13,6 +13,7 @@ from mcp_gateway import answers
 from mcp_gateway.arguments import clipped, validate
 from mcp_gateway.audit import AuditUnavailable, Entry, new_receipt
 from mcp_gateway.errors import Code, Refusal
+from mcp_gateway.policies.decisions import allow
 from mcp_gateway.policies.rates import Rates
 from mcp_gateway.tools import Arguments, Call, Tool
 
@@ -134,7 +135,7 @@ class Calls:
         if caller.fault:
             raise Refusal(Code.BAD_ARGUMENT, caller.fault)
         typed = validate(tool, running.arguments)
-        _allow(tool.name, caller.decide(tool.name))
+        allow(tool.name, caller.decide(tool.name))
         if wait := self._rates.wait(caller.client, caller.rate_per_minute):
             words = f"More than {caller.rate_per_minute} calls a minute. Wait {wait} s before the next call."
             raise Refusal(Code.RATE_LIMITED, words, {"retry_after_seconds": wait})
@@ -242,13 +243,3 @@ class Calls:
             return
         caller, name = running.caller, running.name if running.tool else UNKNOWN
         self._metrics.calls(name, caller.channel, caller.client, outcome, time.perf_counter() - running.began)
-
-
-def _allow(tool: str, decision: str) -> None:
-    """Raise Refusal unless the policy says `auto`."""
-    if decision == "never":
-        words = f"The operator's policy never lets {tool} run. Do not try again; ask the operator."
-        raise Refusal(Code.FORBIDDEN, words)
-    if decision != "auto":
-        words = f"{tool} needs a person's approval, and nobody is set up to give it. Ask the operator."
-        raise Refusal(Code.FORBIDDEN, words)

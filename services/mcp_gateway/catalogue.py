@@ -3,10 +3,19 @@
 from mcp_gateway.settings.prometheus import PrometheusSettings
 from mcp_gateway.settings.secrets import Secrets
 from mcp_gateway.settings.sections import Catalogue, Section
+from mcp_gateway.settings.vault import VaultSettings
 from mcp_gateway.tools import Backend, Tool
 
 # The modules behind a section are imported when the section stands in the configuration: SSH and HTTP clients cost
 # start-up time and memory.
+
+
+def _vault(settings: VaultSettings, secrets: Secrets) -> tuple[Backend, list[Tool]]:
+    from mcp_gateway.actions.vault import vault_tools
+    from mcp_gateway.ports.vault import VaultPort
+
+    port = VaultPort(settings, secrets)
+    return port, vault_tools(port)
 
 
 def _monitoring(settings: PrometheusSettings, secrets: Secrets) -> tuple[Backend, list[Tool]]:
@@ -18,6 +27,12 @@ def _monitoring(settings: PrometheusSettings, secrets: Secrets) -> tuple[Backend
 
 
 CATALOGUE: Catalogue = (
+    Section(
+        "vault",
+        VaultSettings,
+        {"vault": ("vault_search", "vault_list", "vault_read", "vault_write")},
+        _vault,
+    ),
     Section(
         "prometheus",
         PrometheusSettings,

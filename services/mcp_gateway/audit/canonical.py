@@ -14,6 +14,10 @@ GENESIS = "0" * 64
 # RFC 8785 numbers are doubles; a larger integer has no exact form there.
 LARGEST_INTEGER = 2**53 - 1
 
+FLAT_TYPES = frozenset({str, bool, int, type(None)})
+
+# A JSON string with nothing escaped but what must be: what RFC 8785 asks for.
+_quoted = json.encoder.encode_basestring
 _canonical_json = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode
 
 
@@ -23,25 +27,18 @@ def next_head(previous: str, seq: int, time: str, entry: Entry) -> str:
 
 
 def row_bytes(seq: int, time: str, entry: Entry) -> bytes:
-    """The row's fields without its head.
+    """The row's fields without its head, keys in order.
 
-    The standard library's encoder gives RFC 8785 bytes here at a quarter of the cost of a general one, because names
-    are ASCII and the only fraction is a short one; a test compares the two.
+    Written out by hand because every call pays for it, and a general encoder takes eight times as long; a test compares
+    the two.
     """
-    fields = {
-        "seq": seq,
-        "time": time,
-        "receipt": entry.receipt,
-        "client": entry.client,
-        "channel": entry.channel,
-        "tool": entry.tool,
-        "args": entry.args,
-        "digest": entry.digest,
-        "outcome": entry.outcome,
-        "ms": int(entry.ms) if entry.ms.is_integer() else entry.ms,
-        "approval": entry.approval,
-    }
-    return _canonical_json(fields).encode()
+    ms = int(entry.ms) if entry.ms.is_integer() else entry.ms
+    return (
+        f'{{"approval":{_quoted(entry.approval)},"args":[{",".join(map(_quoted, entry.args))}],'
+        f'"channel":{_quoted(entry.channel)},"client":{_quoted(entry.client)},"digest":{_quoted(entry.digest)},'
+        f'"ms":{ms!r},"outcome":{_quoted(entry.outcome)},"receipt":{_quoted(entry.receipt)},"seq":{seq},'
+        f'"time":{_quoted(time)},"tool":{_quoted(entry.tool)}}}'
+    ).encode()
 
 
 def argument_bytes(arguments: Mapping[str, object]) -> bytes:
@@ -56,11 +53,12 @@ def argument_bytes(arguments: Mapping[str, object]) -> bytes:
 
 def _is_flat(arguments: Mapping[str, object]) -> bool:
     """Whether the quick encoder is exact: ASCII names, and values that are text, truth, nothing or a safe integer."""
-    return all(
-        name.isascii()
-        and (isinstance(value, str | bool | None) or (isinstance(value, int) and abs(value) <= LARGEST_INTEGER))
-        for name, value in arguments.items()
-    )
+    for name, value in arguments.items():
+        if not name.isascii() or type(value) not in FLAT_TYPES:
+            return False
+        if type(value) is int and abs(value) > LARGEST_INTEGER:
+            return False
+    return True
 
 
 def _odd_bytes(arguments: Mapping[str, object]) -> bytes:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 # line: journald splits lines above 48 KiB, and a split line could not be compared with its row any more.
 MAX_TEXT = 200
 MAX_NAMES = 64
+# Thirty years; what is longer is no duration.
+MAX_MS = 1e12
 
 # The journal line carries exactly these, in this order.
 FIELDS = (
@@ -51,6 +53,10 @@ class Entry:
     ms: float
     approval: str = ""
 
+    def __post_init__(self) -> None:
+        """Three decimals of a millisecond are plenty, and what is no duration at all (NaN, negative, absurd) is 0."""
+        object.__setattr__(self, "ms", round(float(self.ms), 3) if 0 <= self.ms < MAX_MS else 0.0)
+
 
 @dataclass(frozen=True, slots=True)
 class Row:
@@ -64,6 +70,8 @@ class Row:
 
 def storable(entry: Entry) -> Entry:
     """The same entry in a form that SQLite, JSON and a terminal can carry: no lone surrogates, nothing endless."""
+    if len(entry.args) <= MAX_NAMES and all(map(_plain, (*_texts(entry), *entry.args))):
+        return entry
     return Entry(
         receipt=_text(entry.receipt),
         client=_text(entry.client),
@@ -72,9 +80,26 @@ def storable(entry: Entry) -> Entry:
         args=_names(entry.args),
         digest=_text(entry.digest),
         outcome=_text(entry.outcome),
-        ms=_milliseconds(entry.ms),
+        ms=entry.ms,
         approval=_text(entry.approval),
     )
+
+
+def _texts(entry: Entry) -> tuple[str, ...]:
+    return (
+        entry.receipt,
+        entry.client,
+        entry.channel,
+        entry.tool,
+        entry.digest,
+        entry.outcome,
+        entry.approval,
+    )
+
+
+def _plain(text: str) -> bool:
+    """Almost every call has nothing but short ASCII."""
+    return len(text) <= MAX_TEXT and text.isascii()
 
 
 def _text(text: str) -> str:
@@ -87,8 +112,3 @@ def _names(names: tuple[str, ...]) -> tuple[str, ...]:
     if len(names) > MAX_NAMES:
         names = (*names[: MAX_NAMES - 1], f"… {len(names) - MAX_NAMES + 1} more")
     return tuple(_text(name) for name in names)
-
-
-def _milliseconds(value: float) -> float:
-    """Three decimals are plenty; what is no duration at all (NaN, negative, absurd) is 0."""
-    return round(float(value), 3) if 0 <= value < 1e12 else 0.0

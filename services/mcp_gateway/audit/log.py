@@ -1,18 +1,19 @@
 """The audit log of a running gateway: reads are written in groups, writing calls before their effect."""
 
 import fcntl
-import hashlib
 import hmac
 import logging
 import os
 import sqlite3
 import sys
 import threading
+import time
 from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import TextIO
 
@@ -20,7 +21,7 @@ import anyio
 import anyio.to_thread
 
 from mcp_gateway.audit.canonical import argument_bytes
-from mcp_gateway.audit.entry import STARTED, TIME_FORMAT, AuditUnavailable, Entry, Row, storable
+from mcp_gateway.audit.entry import STARTED, AuditUnavailable, Entry, Row, storable
 from mcp_gateway.audit.journal import journal_line
 from mcp_gateway.audit.key import load_key
 from mcp_gateway.audit.store import Store
@@ -92,7 +93,7 @@ class AuditLog:
 
     def digest(self, arguments: Mapping[str, object]) -> str:
         """A keyed fingerprint of the values: equal for equal arguments, telling nothing without the key."""
-        return hmac.new(self._key, argument_bytes(arguments), hashlib.sha256).hexdigest()[:DIGEST_CHARACTERS]
+        return hmac.digest(self._key, argument_bytes(arguments), "sha256").hex()[:DIGEST_CHARACTERS]
 
     async def run(self) -> None:
         """Commit what `record` queued, in groups, until cancelled; then commit the rest."""
@@ -199,4 +200,11 @@ def _locked(directory: Path) -> Iterator[None]:
 
 
 def _now() -> str:
-    return datetime.now(UTC).strftime(TIME_FORMAT)
+    second, microsecond = divmod(time.time_ns() // 1000, 1_000_000)
+    return f"{_second(second)}.{microsecond:06}Z"
+
+
+@lru_cache(maxsize=2)
+def _second(second: int) -> str:
+    """The part of TIME_FORMAT that many calls share."""
+    return datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%S")

@@ -18,6 +18,11 @@ BUSY_SECONDS = 5.0
 
 COLUMNS = "seq, time, receipt, client, channel, tool, args, digest, outcome, ms, approval, head"
 
+SIZES = (64, 16, 4, 1)
+INSERT = f"INSERT INTO rows ({COLUMNS}) VALUES "  # noqa: S608  # our own constant
+VALUES = "(?,?,?,?,?,?,?,?,?,?,?,?)"
+INSERTS = {size: INSERT + ",".join([VALUES] * size) for size in SIZES}
+
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS rows (
     seq INTEGER PRIMARY KEY, time TEXT NOT NULL, receipt TEXT NOT NULL, client TEXT NOT NULL, channel TEXT NOT NULL,
@@ -44,10 +49,7 @@ class Store:
         try:
             connection.execute("BEGIN IMMEDIATE")
             rows = chained(entries, *_last(connection))
-            connection.executemany(
-                f"INSERT INTO rows ({COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",  # noqa: S608  # our own constant
-                [_columns(row) for row in rows],
-            )
+            _insert(connection, rows)
             connection.execute("COMMIT")
         except BaseException:
             # A connection that met a full or failing disk is not worth trusting; closing it also rolls back.
@@ -97,6 +99,19 @@ def chained(entries: Sequence[tuple[str, Entry]], seq: int, head: str) -> list[R
     return rows
 
 
+def _insert(connection: sqlite3.Connection, rows: list[Row]) -> None:
+    """Many rows in one statement: every statement hands the interpreter to the serving thread and waits to get it back.
+
+    The sizes are few, so that SQLite's prepared statements are found again.
+    """
+    start = 0
+    for size in SIZES:
+        while len(rows) - start >= size:
+            values = [value for row in rows[start : start + size] for value in _columns(row)]
+            connection.execute(INSERTS[size], values)
+            start += size
+
+
 def _last(connection: sqlite3.Connection) -> tuple[int, str]:
     found = connection.execute("SELECT seq, head FROM rows ORDER BY seq DESC LIMIT 1").fetchone()
     return found or (0, GENESIS)
@@ -111,7 +126,7 @@ def _columns(row: Row) -> tuple[object, ...]:
         entry.client,
         entry.channel,
         entry.tool,
-        json.dumps(entry.args, ensure_ascii=False),
+        json.dumps(entry.args),
         entry.digest,
         entry.outcome,
         entry.ms,

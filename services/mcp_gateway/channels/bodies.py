@@ -7,7 +7,8 @@ and an error for the next. Here it becomes one thing: the same call without argu
 import json
 import math
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 # No tool nests its arguments at all; what is deeper than this is an attack on a parser.
@@ -68,11 +69,16 @@ class _Reader:
 
 @dataclass(frozen=True, slots=True)
 class Screened:
-    """The body to go on with, the method it calls, and what is wrong with a call's arguments (empty: nothing)."""
+    """The body to go on with, what it says, and what is wrong with a call's arguments (empty: nothing)."""
 
     body: bytes
-    method: str = ""
+    message: Mapping[str, Any] = field(default_factory=dict)
     fault: str = ""
+
+    @property
+    def method(self) -> object:
+        """What the message asks for, as it stands there."""
+        return self.message.get("method")
 
 
 def screen(body: bytes) -> Screened:
@@ -84,18 +90,19 @@ def screen(body: bytes) -> Screened:
         message = reader.read(body)
     except (ValueError, RecursionError):
         return Screened(body)
-    method = str(message.get("method", "")) if isinstance(message, dict) else ""
-    params = message.get("params") if method == "tools/call" else None
-    if not isinstance(params, dict):
-        return Screened(body, method)
+    if not isinstance(message, dict):
+        return Screened(body)
+    params = message.get("params")
+    if message.get("method") != "tools/call" or not isinstance(params, dict):
+        return Screened(body, message)
     if not isinstance(params.get("arguments", {}), dict):
         reader.fault = reader.fault or NOT_AN_OBJECT
     if not reader.fault and _SURROGATE.search(body) and _halved(message):
         reader.fault = HALF_CHARACTER
     if not reader.fault:
-        return Screened(body, method)
+        return Screened(body, message)
     params["arguments"] = {}
-    return Screened(json.dumps(message, ensure_ascii=False).encode("utf-8", "replace"), method, reader.fault)
+    return Screened(json.dumps(message, ensure_ascii=False).encode("utf-8", "replace"), message, reader.fault)
 
 
 def _halved(message: object) -> bool:

@@ -16,7 +16,6 @@ from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, Too
 from mcp_gateway import __version__
 from mcp_gateway.calls import Calls
 from mcp_gateway.channels.exchange import exchange_of
-from mcp_gateway.channels.sessions import IDLE_SECONDS
 from mcp_gateway.channels.streams import Streams
 
 # Content is at most 150,000 bytes; JSON may write each of them with six characters.
@@ -56,7 +55,8 @@ class ChannelServer:
         self._ended = anyio.Event()
         self.manager = StreamableHTTPSessionManager(
             self._server(name),
-            session_idle_timeout=IDLE_SECONDS,
+            # Calls do not pass here (see direct.py), so the SDK cannot know which session is idle.
+            session_idle_timeout=None,
             max_request_body_size=MAX_BODY,
             max_sessions=MAX_SESSIONS,
         )
@@ -77,7 +77,7 @@ class ChannelServer:
 
     def _server(self, name: str) -> Server[Any]:
         server = _ToolServer(
-            f"talaria/{name}",
+            server_info(name)["name"],
             version=__version__,
             instructions=INSTRUCTIONS,
             # What one client sees is not what another sees.
@@ -94,12 +94,12 @@ class ChannelServer:
         return server
 
     async def _on_list(self, ctx: Context, params: types.PaginatedRequestParams) -> HandlerResult:
-        return {"tools": exchange_of(ctx.request).view.listing}
+        return {"resultType": "complete", "tools": exchange_of(ctx.request).view.listing}
 
     async def _on_call(self, ctx: Context, params: types.CallToolRequestParams) -> HandlerResult:
         caller = exchange_of(ctx.request).caller()
         text = await self._calls.answer(caller, params.name, params.arguments or {})
-        return {"content": [{"type": "text", "text": text}]}
+        return {"resultType": "complete", "content": [{"type": "text", "text": text}]}
 
     async def _on_listen(self, ctx: Context, params: types.SubscriptionsListenRequestParams) -> HandlerResult:
         with self._streams.open(exchange_of(ctx.request).admitted):
@@ -110,6 +110,11 @@ class ChannelServer:
         session = exchange_of(ctx.request).session
         if session is not None:
             session.peer = ctx.session
+
+
+def server_info(channel: str) -> dict[str, str]:
+    """Who answers on a channel, as the protocol tells it."""
+    return {"name": f"talaria/{channel}", "version": __version__}
 
 
 def _no_schema(_: str) -> Mapping[str, Any] | None:

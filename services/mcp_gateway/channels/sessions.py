@@ -7,8 +7,12 @@ from dataclasses import dataclass, field
 
 from mcp.server.session import ServerSession
 
+from mcp_gateway.calls import Caller
+
 # Idle sessions end here; a client that slept through half an hour still finds its own.
 IDLE_SECONDS = 4 * 3600.0
+# How often it is looked for them.
+SWEEP_SECONDS = 60.0
 # A client opens one session per agent process; a runaway one must not take the memory of the others.
 MAX_PER_CLIENT = 64
 
@@ -25,6 +29,13 @@ class Session:
     in_flight: int = 0
     used: float = field(default_factory=time.monotonic)
     peer: ServerSession | None = None
+    # The calls that are being answered, by the id their client gave them.
+    calls: dict[int | str, Caller] = field(default_factory=dict)
+
+    def cancel(self, identity: object) -> None:
+        """The client does not want the answer of this call any more."""
+        if isinstance(identity, int | str) and (caller := self.calls.get(identity)) is not None:
+            caller.leave()
 
 
 class Sessions:
@@ -60,12 +71,10 @@ class Sessions:
             session.in_flight -= 1
             session.used = self._clock()
 
-    def forget_idle(self) -> None:
-        """Drop those that the SDK has ended by now because nothing came for so long."""
+    def idle(self) -> list[Session]:
+        """Those that nobody has used for so long that they may be ended."""
         limit = self._clock() - IDLE_SECONDS
-        for session in self:
-            if not session.in_flight and session.used < limit:
-                self.ended(session.id)
+        return [session for session in self if not session.in_flight and session.used < limit]
 
     def too_many(self, client: str) -> bool:
         """Whether this client must close a session before it may open another."""

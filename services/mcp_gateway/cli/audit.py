@@ -9,13 +9,12 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 
-import yaml
-
 from mcp_gateway.audit.calls import Filter, Unreadable, reading
 from mcp_gateway.audit.entry import TIME_FORMAT
 from mcp_gateway.audit.journal import journal_rows
 from mcp_gateway.audit.verify import Report, commit_witnesses, journal_witnesses, verify
 from mcp_gateway.errors import ConfigurationError
+from mcp_gateway.settings.document import read_document
 
 # A history that was rewritten early disagrees in every row; a screenful says the same.
 MAX_FINDINGS = 20
@@ -61,8 +60,6 @@ def run(args: argparse.Namespace) -> int:
         return 2
     try:
         return _verify(args) if args.verify else _list(args)
-    except ConfigurationError as fault:
-        print("\n".join(fault.problems), file=sys.stderr)
     except (Unreadable, OSError, ValueError) as fault:
         print(fault, file=sys.stderr)
     return 1
@@ -127,10 +124,11 @@ def _lines(name: str) -> Iterator[str]:
 
 
 def _state_dir(config: Path) -> Path:
-    document = yaml.safe_load(config.read_text(encoding="utf-8"))
-    if not isinstance(document, dict) or not isinstance(document.get("state_dir"), str):
+    """Only this one key is read: the log must be readable also when the configuration has a fault elsewhere."""
+    state_dir = read_document(config).get("state_dir")
+    if not isinstance(state_dir, str) or not state_dir:
         raise ConfigurationError([f"state_dir: {config} does not name one"])
-    return Path(document["state_dir"])
+    return config.resolve().parent / state_dir
 
 
 def _time(text: str) -> str:

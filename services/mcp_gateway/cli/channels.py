@@ -2,7 +2,7 @@
 
 import argparse
 
-from mcp_gateway.cli.options import add_config
+from mcp_gateway.cli.options import add_config, counted
 
 
 def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -22,13 +22,9 @@ def run(args: argparse.Namespace) -> int:
     found = plan(args.config, CATALOGUE, Secrets.beside(args.config))
     for name, channel in found.settings.channels.items():
         offered, shown = found.views.offered(name), found.views.view(name).tools
-        print(f"{name}: {state(channel.tools, offered, shown)} ({_tools(len(shown))})")
+        print(f"{name}: {state(channel.tools, offered, shown)} ({counted(len(shown), 'tool')})")
         for client in found.settings.clients:
             if name in client.channels:
                 seen = found.views.view(name, client).tools
-                print(f"  {client.name}: {state(client.tools, shown, seen)} ({_tools(len(seen))})")
+                print(f"  {client.name}: {state(client.tools, shown, seen)} ({counted(len(seen), 'tool')})")
     return 0
-
-
-def _tools(count: int) -> str:
-    return f"{count} tool{'' if count == 1 else 's'}"

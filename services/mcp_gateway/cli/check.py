@@ -3,7 +3,7 @@
 import argparse
 import sys
 
-from mcp_gateway.cli.options import add_config
+from mcp_gateway.cli.options import add_config, counted
 
 
 def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -28,6 +28,6 @@ def run(args: argparse.Namespace) -> int:
         print(fault, file=sys.stderr)
     if found.clients.shut_out:
         return 1
-    settings = found.settings
-    print(f"{args.config}: sound; {len(settings.clients)} clients, {len(settings.channels)} channels.")
+    counts = [counted(len(found.settings.clients), "client"), counted(len(found.settings.channels), "channel")]
+    print(f"{args.config}: sound; {', '.join(counts)}.")
     return 0

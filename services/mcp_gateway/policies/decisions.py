@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 
+from mcp_gateway.errors import Code, Refusal
+
 # Built-in: what deletes or restarts asks a person first. A channel's word goes before the general one, and both
 # before this.
 DEFAULTS: Mapping[str, str] = {"docker_manage": "approve", "crm_delete_lead": "approve", "timesheet_delete": "approve"}
@@ -13,3 +15,13 @@ def decide(tool: str, channel: Mapping[str, str], general: Mapping[str, str]) ->
         if tool in rules:
             return rules[tool]
     return "auto"
+
+
+def allow(tool: str, decision: str) -> None:
+    """Raise Refusal unless the policy says `auto`."""
+    if decision == "never":
+        words = f"The operator's policy never lets {tool} run. Do not try again; ask the operator."
+        raise Refusal(Code.FORBIDDEN, words)
+    if decision != "auto":
+        words = f"{tool} needs a person's approval, and nobody is set up to give it. Ask the operator."
+        raise Refusal(Code.FORBIDDEN, words)

@@ -30,4 +30,5 @@ class Rates:
         if bucket.tokens >= 1:
             bucket.tokens -= 1
             return 0
-        return max(1, math.ceil((1 - bucket.tokens) * 60 / per_minute))
+        # Rounded up, but not for the last digit of a float.
+        return max(1, math.ceil((1 - bucket.tokens) * 60 / per_minute - 1e-6))

@@ -12,6 +12,7 @@ import pytest
 
 from mcp_gateway.audit import AuditLog, Entry, new_receipt
 from mcp_gateway.cli import audit as command
+from mcp_gateway.errors import ConfigurationError
 
 Run = Callable[..., int]
 
@@ -149,6 +150,21 @@ def test_a_damaged_file_is_said_not_thrown(
     (state_dir / "audit.db").write_bytes(b"no database" * 1000)
     assert run("--verify") == 1
     assert "cannot be read" in capsys.readouterr().err
+
+
+def test_a_fault_elsewhere_in_the_configuration_does_not_hide_the_log(
+    run: Run, calls: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "mcp_gateway.yml").write_text("state_dir: state\nchannels: [wrong]\n")
+    assert run("--verify") == 0
+    assert "5 rows: agree." in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("text", ["listen: []\n", "state_dir: 5\n", "state_dir: ''\n"])
+def test_a_configuration_without_a_state_dir_is_refused_by_name(run: Run, tmp_path: Path, text: str) -> None:
+    (tmp_path / "mcp_gateway.yml").write_text(text)
+    with pytest.raises(ConfigurationError, match="state_dir"):
+        run()
 
 
 @pytest.mark.parametrize(

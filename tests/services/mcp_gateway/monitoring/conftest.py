@@ -8,6 +8,7 @@ import time
 import urllib.request
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import anyio
@@ -54,9 +55,18 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
-@pytest.fixture(scope="session")
-def prometheus_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a real Prometheus under a path prefix, whose alert fires and which has scraped itself."""
+@dataclass(frozen=True)
+class Started:
+    """A Prometheus on its way up."""
+
+    url: str
+    process: "subprocess.Popen[bytes]"
+    log: Path
+
+
+@pytest.fixture(scope="session", autouse=True)
+def prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Started]:
+    """A real Prometheus under a path prefix, started early: its first scrape comes five seconds later."""
     program = shutil.which("prometheus")
     assert program, "install prometheus (apt-get install prometheus): these tests ask a real one"
     place = tmp_path_factory.mktemp("prometheus")
@@ -74,12 +84,21 @@ def prometheus_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     with (place / "log").open("wb") as log:
         command = [program, *(f"--{name}={value}" for name, value in options.items())]
         process = subprocess.Popen(command, cwd=place, stdout=log, stderr=log)
-    try:
-        _wait_until_it_knows_something(url, process, place / "log")
-        yield url
-    finally:
-        process.kill()
-        process.wait()
+    yield Started(url, process, place / "log")
+    process.kill()
+    process.wait()
+
+
+@pytest.fixture(scope="session")
+def prometheus_url(prometheus: Started) -> str:
+    """The address of a Prometheus whose alert fires and which has scraped itself."""
+    end = time.monotonic() + 30
+    while time.monotonic() < end:
+        assert prometheus.process.poll() is None, prometheus.log.read_text()
+        if _knows_something(prometheus.url):
+            return prometheus.url
+        time.sleep(0.05)
+    raise AssertionError("Prometheus does not get ready:\n" + prometheus.log.read_text())
 
 
 def _free_port() -> int:
@@ -88,21 +107,15 @@ def _free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def _wait_until_it_knows_something(url: str, process: "subprocess.Popen[bytes]", log: Path) -> None:
-    end = time.monotonic() + 30
-    while time.monotonic() < end:
-        assert process.poll() is None, log.read_text()
-        try:
-            with urllib.request.urlopen(f"{url}/api/v1/query?query=up==1", timeout=2) as reply:  # noqa: S310
-                scraped = json.load(reply)["data"]["result"]
-            with urllib.request.urlopen(f"{url}/api/v1/alerts", timeout=2) as reply:  # noqa: S310
-                alerts = json.load(reply)["data"]["alerts"]
-        except OSError:
-            scraped, alerts = [], []
-        if scraped and len(alerts) == 2:
-            return
-        time.sleep(0.05)
-    raise AssertionError("Prometheus does not get ready:\n" + log.read_text())
+def _knows_something(url: str) -> bool:
+    try:
+        with urllib.request.urlopen(f"{url}/api/v1/query?query=up==1", timeout=2) as reply:  # noqa: S310
+            scraped = json.load(reply)["data"]["result"]
+        with urllib.request.urlopen(f"{url}/api/v1/alerts", timeout=2) as reply:  # noqa: S310
+            alerts = json.load(reply)["data"]["alerts"]
+    except OSError:
+        return False
+    return bool(scraped) and len(alerts) == 2
 
 
 @pytest.fixture

@@ -157,8 +157,8 @@ async def test_the_newest_points_of_a_long_series_are_shown(port: PrometheusPort
 async def test_an_expensive_query_is_stopped_by_prometheus_itself(port: PrometheusPort, run: Run) -> None:
     promql = "count_over_time(sum(rate(prometheus_http_requests_total[1m]))[300d:1s])"
     began = anyio.current_time()
-    fault = await refusal(run, port, "monitoring_query", 1.2, promql=promql)
-    assert anyio.current_time() - began < 1.2
+    fault = await refusal(run, port, "monitoring_query", 4.0, promql=promql)
+    assert anyio.current_time() - began < 4.0
     assert fault.code == Code.TIMEOUT
     assert "timed out" in fault.hint
 

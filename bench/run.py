@@ -1,0 +1,12 @@
+"""`make bench`: every measurement, one table. Exit status 1 when a bound is missed."""
+
+import sys
+
+import gateway_calls
+import vault
+from table import table
+
+if __name__ == "__main__":
+    ratios = [*gateway_calls.measure(), *vault.measure()]
+    print(table(ratios))
+    sys.exit(0 if all(one.kept for one in ratios) else 1)

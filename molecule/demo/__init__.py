@@ -1,0 +1,1 @@
+"""`make demo`: the bundle on a local test host, and an agent at work on it."""
