@@ -32,10 +32,10 @@ class CreateContact(Arguments):
 
     name: str = Field(description="Name, up to 250 characters")
     email: str | None = Field(None, description="One address")
-    phone: str | None = Field(None, description="Phone")
+    phone: str | None = Field(None, description="Phone number")
     street: str | None = Field(None, description="Street and number")
     zip: str | None = Field(None, description="Postal code")
-    city: str | None = Field(None, description="City")
+    city: str | None = Field(None, description="Town or city")
     country: str | None = Field(None, description="Two-letter code, or name")
     is_company: bool | None = Field(None, description="A company, not a person (false)")
 
@@ -46,10 +46,10 @@ class UpdateContact(Arguments):
     contact_id: int = Field(description="Id from odoo_search_contacts")
     name: str | None = Field(None, description="New name")
     email: str | None = Field(None, description="One address")
-    phone: str | None = Field(None, description="Phone")
+    phone: str | None = Field(None, description="Phone number")
     street: str | None = Field(None, description="Street and number")
     zip: str | None = Field(None, description="Postal code")
-    city: str | None = Field(None, description="City")
+    city: str | None = Field(None, description="Town or city")
     country: str | None = Field(None, description="Two-letter code, or name")
     is_company: bool | None = Field(None, description="A company, not a person")
 

@@ -92,7 +92,9 @@ class Place:
         who = {"client": "hermes", "receipt": f"r-{next(self._receipts)}", "audit": "1:abcd"}
         return {"op": "write", "path": path, "seconds": 20, **facts, **who, **arguments}, raw
 
-    def write(self, path: str, content: str | bytes, base_hash: str | None = None, **arguments: object) -> dict[str, Any]:
+    def write(
+        self, path: str, content: str | bytes, base_hash: str | None = None, **arguments: object
+    ) -> dict[str, Any]:
         """Write as an agent does."""
         header, body = self.order(path, content, base_hash=base_hash, **arguments)
         return self.vault.answer(header, body)[0]

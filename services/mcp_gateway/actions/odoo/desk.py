@@ -9,7 +9,8 @@ import anyio
 
 from mcp_gateway.actions.odoo.rows import linked
 from mcp_gateway.errors import Code, Refusal
-from mcp_gateway.ports.odoo.port import MARGIN_SECONDS, OdooPort, Row
+from mcp_gateway.ports.odoo import port as timing
+from mcp_gateway.ports.odoo.port import OdooPort, Row
 from mcp_gateway.tools import Call
 from mcp_gateway.undo.store import Change, Memory
 
@@ -162,7 +163,7 @@ class Desk:
 
     async def _until(self, call: Call, look: Callable[[], Awaitable[T]]) -> T | None:
         """What reading Odoo back shows, asked again until it shows something or the time is over."""
-        end = call.deadline - MARGIN_SECONDS
+        end = call.deadline - timing.MARGIN_SECONDS
         while anyio.current_time() < end:
             with suppress(Refusal):
                 if found := await look():

@@ -42,9 +42,9 @@ class CreateLead(Arguments):
     """Arguments of crm_create_lead."""
 
     name: str = Field(description="Title, up to 250 characters")
-    contact_name: str | None = Field(None, description="Person")
+    contact_name: str | None = Field(None, description="Name of the person")
     email: str | None = Field(None, description="One address")
-    phone: str | None = Field(None, description="Phone")
+    phone: str | None = Field(None, description="Phone number")
     expected_revenue: float | None = Field(None, description="Amount, 0 or more")
     description: str | None = Field(None, description=TEXT)
     stage_id: int | None = Field(None, description=STAGE_ID)
@@ -55,9 +55,9 @@ class UpdateLead(Arguments):
 
     lead_id: int = Field(description=LEAD_ID)
     name: str | None = Field(None, description="New title")
-    contact_name: str | None = Field(None, description="Person")
+    contact_name: str | None = Field(None, description="Name of the person")
     email: str | None = Field(None, description="One address")
-    phone: str | None = Field(None, description="Phone")
+    phone: str | None = Field(None, description="Phone number")
     expected_revenue: float | None = Field(None, description="Amount, 0 or more")
     description: str | None = Field(None, description=TEXT)
     stage_id: int | None = Field(None, description=STAGE_ID)

@@ -111,7 +111,7 @@ def project_tools(desk: Desk) -> list[Tool]:
         return listed("stages", rows, _stage, len(rows), notes)
 
     return [
-        Tool("odoo_list_projects", "projects", "List the projects.", ListProjects, list_projects),
+        Tool("odoo_list_projects", "projects", "List projects with their ids.", ListProjects, list_projects),
         Tool(
             "odoo_create_project",
             "projects",

@@ -129,7 +129,7 @@ def task_tools(desk: Desk) -> list[Tool]:
             writes=True,
         ),
         Tool("odoo_list_tasks", "projects", "List the tasks of a project.", ListTasks, list_tasks),
-        Tool("odoo_get_task", "projects", "Read one task whole.", GetTask, get_task),
+        Tool("odoo_get_task", "projects", "Read one task with its description.", GetTask, get_task),
         Tool(
             "odoo_create_task",
             "projects",

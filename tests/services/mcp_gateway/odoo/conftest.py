@@ -341,7 +341,13 @@ async def hire(system: System, http: httpx2.Client, audit: AuditLog, place: Path
             calls = Calls(audit, Metrics(), seconds, lambda: [key.read_text().strip()])
             caller = _caller(client, backend.tools(), employee)
             undoing = _caller("cli", [undo_tool(backend.desk)], None)
-            return Agent(backend, caller, calls, undoing, Raw(http, system, login if login in system.keys and not odoo else system.login))
+            return Agent(
+                backend,
+                caller,
+                calls,
+                undoing,
+                Raw(http, system, login if login in system.keys and not odoo else system.login),
+            )
 
         yield hire
 
