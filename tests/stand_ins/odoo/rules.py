@@ -120,7 +120,7 @@ def _lead(office: "Office", row: Row, old: Row, values: Row) -> None:
     """A won stage closes, leaving it opens again; e-mail and phone go through to the contact."""
     partner = office.tables["res.partner"].get(row["partner_id"] or 0)
     for mine, its in (("email_from", "email"), ("phone", "phone")):
-        if partner is not None and values.get(mine):
+        if partner is not None and mine in values and (values[mine] or office.release < 18):
             partner[its] = values[mine]
     if "stage_id" not in values or row["stage_id"] == old["stage_id"]:
         return

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from mcp_gateway.actions.odoo.desk import Desk, Target
+from mcp_gateway.actions.odoo.desk import Desk, Target, same
 from mcp_gateway.actions.odoo.rows import linked
 from mcp_gateway.errors import Code, Refusal
 from mcp_gateway.ports.odoo.port import Row
@@ -12,13 +12,13 @@ FIELDS = {"email_from": "email", "phone": "phone"}
 
 
 async def refuse_rewriting(desk: Desk, call: Call, one: Target, row: Row, values: Mapping[str, object]) -> None:
-    """Raise Refusal when these values would change the lead's contact. Clearing stays with the lead, so it may."""
+    """Raise Refusal when these values would change the lead's contact; before 18 clearing goes through as well."""
     partner = linked(row.get("partner_id"))
-    touched = {field: value for field, value in values.items() if field in FIELDS and value}
+    touched = {field: value for field, value in values.items() if field in FIELDS}
     if partner is None or not touched:
         return
     contact = await desk.one(call, Target("res.partner", partner, f"contact {partner}"), list(FIELDS.values()))
-    rewritten = [FIELDS[field] for field, value in touched.items() if contact[FIELDS[field]] != value]
+    rewritten = [FIELDS[field] for field, value in touched.items() if not same(contact[FIELDS[field]], value)]
     if rewritten:
         raise Refusal(
             Code.CONFLICT,

@@ -9,6 +9,7 @@ from mcp_gateway.ports.odoo.transport import Broken, Request, Unfit
 from mcp_gateway.ports.odoo.wire import Reply, Wire, refuse_status
 
 COMMON, OBJECT = "/xmlrpc/2/common", "/xmlrpc/2/object"
+BY_POSITION = {"create": "vals_list", "write": "vals"}
 HEADERS = {"Content-Type": "text/xml"}
 
 
@@ -33,8 +34,9 @@ class XmlRpc:
     async def run(self, request: Request) -> object:
         arguments: list[object] = [] if request.ids is None else [request.ids]
         named: dict[str, object] = dict(request.arguments)
-        if request.method == "create":  # over XML-RPC it takes its values by position only
-            arguments.append(named.pop("vals_list"))
+        # By position, because `create` takes them no other way, and before 19 some models' `write` calls them otherwise.
+        if request.method in BY_POSITION:
+            arguments.append(named.pop(BY_POSITION[request.method]))
         if request.context:
             named["context"] = dict(request.context)
         parameters = (self._database, self._uid, self._key, request.model, request.method, arguments, named)

@@ -78,7 +78,7 @@ async def test_a_leads_email_and_phone_do_not_rewrite_its_contact(agent: Any) ->
     assert agent.raw.one("crm.lead", lead, "name")["name"] != "Renamed"
     same = await agent.done("crm_update_lead", lead_id=lead, email="ann@example.org", name="Renamed")
     assert "email" not in same["changed"]
-    await agent.done("crm_update_lead", lead_id=lead, email="")
+    await agent.refused("CONFLICT", "crm_update_lead", lead_id=lead, email="")
     assert agent.raw.one("res.partner", contact, "email")["email"] == "ann@example.org"
     await agent.done("odoo_update_contact", contact_id=contact, phone="+1 555 0123")
     assert agent.raw.one("crm.lead", lead, "phone")["phone"] == "+1 555 0123"
