@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from servers import CHANNEL, TOKEN
-from table import Ratio, table
+from bench.servers import CHANNEL, TOKEN
+from bench.table import Ratio, table
 
 HERE = Path(__file__).parent
 # The two take turns, so that what else the machine does meets both; the median round is reported.

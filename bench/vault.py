@@ -13,14 +13,14 @@ from pathlib import Path
 import anyio
 import paramiko
 
+from bench.table import Ratio, table
+from bench.vault_host import NEEDLE, NEEDLES, VaultHost, git, vault_host
 from mcp_gateway.actions.vault import vault_tools
 from mcp_gateway.audit import new_receipt
 from mcp_gateway.ports.vault import VaultPort
 from mcp_gateway.settings.secrets import Secrets
 from mcp_gateway.settings.vault import VaultSettings
 from mcp_gateway.tools import Call
-from table import Ratio, table
-from vault_host import NEEDLE, NEEDLES, VaultHost, git, vault_host
 
 SMALL, LARGE = 1_224, 6_500
 # Both sides take turns; a round is one of each.

@@ -3,8 +3,8 @@
 import fcntl
 import os
 import shutil
-import subprocess
 import sys
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -14,6 +14,9 @@ import hosts
 import play
 from demo import agent, deployment, outside, place, tunnel
 from demo.words import DemoError, chapter, complain, tell
+
+# What a shell reports for a program that ctrl-C ended.
+INTERRUPTED = 130
 
 
 @contextmanager
@@ -57,22 +60,36 @@ def down() -> None:
     )
 
 
+def cause_of(error: BaseException) -> BaseException:
+    """What lies inside the groups that task groups make of an error."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
+
+
+def explain(error: BaseException) -> None:
+    """Say why the demo stopped and what to do; what nobody foresaw goes to a log with all its details."""
+    if isinstance(error, DemoError | hosts.HostError | play.PlayError):
+        complain(f"The demo stopped. {error}")
+    else:
+        log = place.CHECKOUT / ".cache" / "demo-failure.log"
+        log.write_text("".join(traceback.format_exception(error)))
+        complain(f"The demo stopped: {type(error).__name__}: {error}. The whole story: {log}")
+    complain("`make demo` goes on from there once that is mended. `make demo-down` removes everything.")
+
+
 def main() -> int:
     """Entry point: every failure ends with words and a status that is not zero."""
     os.chdir(place.CHECKOUT)
     try:
         with alone():
             {"up": up, "down": down}[sys.argv[1]]()
-    except (DemoError, hosts.HostError, play.PlayError) as error:
-        complain(f"The demo stopped. {error}")
-        complain("Run `make demo` again once it is mended: it goes on from there. `make demo-down` removes everything.")
-        return 1
-    except subprocess.CalledProcessError as error:
-        complain(f"The demo stopped: {error}. {error.stderr or ''}")
-        return 1
     except KeyboardInterrupt:
         complain("Interrupted. `make demo` goes on with what is there, `make demo-down` removes it.")
-        return 130
+        return INTERRUPTED
+    except Exception as error:
+        explain(cause_of(error))
+        return 1
     return 0
 
 

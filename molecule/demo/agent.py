@@ -83,9 +83,7 @@ async def show_writing(agent: Agent) -> tuple[str, str]:
     content = "# Delivered\n\nThe sandals carried it here. \N{BIRD}\n"
     wrote = await agent.call("vault_write", path=note, content=content)
     expect(wrote.get("pushed") is True, f"{note} is committed as {str(wrote.get('commit'))[:10]} and pushed", wrote)
-    log = place.on_host(
-        "sudo", "git", "--git-dir=/srv/git/notes.git", "log", "-1", "--format=%an:%s", "-c", "safe.directory=*"
-    )
+    log = place.on_host("sudo -u git git --git-dir=/srv/git/notes.git log -1 --format='%h by %an: %s'")
     tell(f"the remote's newest commit: {log.strip()}")
     outside = await agent.call("vault_write", path="projects/mine.md", content="x")
     expect(outside.get("success") is False, f"a folder that is not the agent's: {words(outside)}", outside)

@@ -48,7 +48,7 @@ class Gateway:
         self.calls = Calls(audit, self.metrics, first.settings.core.tool_deadline_seconds, lambda: secrets.known)
         self.entrance = Entrance(_rules(first), self.calls, self.metrics)
         self.readiness = Readiness(self._standings, self._audit_condition, self._told, catalogue)
-        self._operations = Operations(self._ready, self._render, self._addressed)
+        self._operations = Operations(self._ready, self._render)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one HTTP request."""
@@ -140,9 +140,6 @@ class Gateway:
         for channel in self.present.settings.channels:
             self.metrics.sessions(channel, self.entrance.sessions.count(channel))
         return self.metrics.render()
-
-    def _addressed(self, scope: Scope) -> bool:
-        return self.entrance.rules.gate.addressed(scope)
 
     def _standings(self) -> Standings:
         channels = self.present.settings.channels

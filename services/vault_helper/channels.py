@@ -71,10 +71,12 @@ class Channel:
         self.broken = True
         self.wire.close()
 
-    def greet(self) -> None:
+    def greet(self, deadline: Deadline) -> None:
         """Raise ShellRefused unless a forced command of our protocol is at the other end."""
         try:
-            answer, _ = self.request({"op": "hello"}, b"", Deadline(HELLO_SECONDS))
+            answer, _ = self.request({"op": "hello"}, b"", Deadline(min(HELLO_SECONDS, deadline.left())))
+        except AnswerLate as error:
+            raise AnswerLate(str(error), sent=False) from None
         except ChannelBroken as error:
             words = self.wire.last_words() or str(error)
             raise ShellRefused(f"the vault host's forced command did not start: {words}") from None
@@ -140,7 +142,7 @@ class LocalOpener:
         """A greeted channel to a new child process."""
         channel = Channel(ChildWire(self.target.settings))
         try:
-            channel.greet()
+            channel.greet(deadline)
         except BaseException:
             channel.close()
             raise

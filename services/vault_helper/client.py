@@ -202,31 +202,32 @@ class VaultClient:
             return self._ask(header, b"", deadline, fresh=True)
 
     def _write(self, header: Mapping[str, object], content: bytes, deadline: Deadline) -> dict[str, Any]:
-        """Send a write once, or twice when the first was cut off before the vault host had it whole."""
-        for fresh in (False, True):
+        """Send a write, and once more when it is certain that the first was not and never will be carried out."""
+        for attempt in (1, 2):
             try:
-                return self._ask(header, content, deadline, fresh)[0]
+                return self._ask({**header, "attempt": attempt}, content, deadline, fresh=attempt > 1)[0]
             except AnswerLate as error:
                 if not error.sent:
                     raise
                 raise OutcomeUnknown("the vault host did not say in time what became of the note") from error
             except ChannelBroken as error:
-                if error.sent:
-                    return self._settled(str(header["receipt"]), str(header["path"]), deadline)
+                if error.sent and (done := self._settled(header, attempt, deadline)):
+                    return done
         raise VaultUnreachable("the connection to the vault host broke twice; nothing was changed")
 
-    def _settled(self, receipt: str, path: str, deadline: Deadline) -> dict[str, Any]:
-        """Ask by its receipt what became of a write; one that has not begun is forbidden to begin."""
+    def _settled(self, header: Mapping[str, object], attempt: int, deadline: Deadline) -> dict[str, Any] | None:
+        """What became of a write whose answer was lost; None when it was not begun, and by asking never will be."""
         patience = Deadline(max(SETTLE_SECONDS, deadline.left()))
+        question = {"op": "settle", "receipt": header["receipt"], "attempt": attempt}
         try:
-            answer, _ = self._ask({"op": "settle", "receipt": receipt}, b"", patience, fresh=True)
+            answer, _ = self._ask(question, b"", patience, fresh=True)
         except VaultError as error:
             raise OutcomeUnknown("the connection broke after the note was sent") from error
         if not answer["found"]:
-            raise VaultUnreachable("the connection to the vault host broke; nothing was changed")
+            return None
         if answer["conflict_path"]:
             hint = "somebody else changed this note at the same time: theirs is at path, yours at conflict_path"
-            raise VaultRefused("__CONFLICT__", hint, {"path": path, "conflict_path": answer["conflict_path"]})
+            raise VaultRefused("__CONFLICT__", hint, {"path": header["path"], "conflict_path": answer["conflict_path"]})
         reason = {} if answer["pushed"] else {"reason": "the connection broke; the push is left to the timer"}
         return {"commit": answer["commit"], "pushed": answer["pushed"], **reason}
 

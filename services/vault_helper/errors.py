@@ -1,8 +1,5 @@
 """What can go wrong between the gateway and the vault host; every text is safe to show."""
 
-# Errors are named for what happened.
-# ruff: noqa: N818
-
 from collections.abc import Mapping
 
 

@@ -45,8 +45,8 @@ from pathlib import Path
 from typing import IO, Any
 from urllib.parse import unquote
 
-# Files are reached through directory descriptors, which pathlib cannot do; errors are named for what happened.
-# ruff: noqa: N818, PTH101, PTH104, PTH108, PTH115, PTH116, PTH208, PTH211
+# Files are reached through directory descriptors, which pathlib cannot do.
+# ruff: noqa: PTH101, PTH104, PTH108, PTH115, PTH116, PTH208, PTH211
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Limits
@@ -2126,6 +2126,9 @@ class Advance:
 
     def run(self, head: Head) -> list[str]:
         """Carry the advance out; returns the paths left alone. Needs `exclusive`."""
+        changes = changed_paths(self.git, self.old, self.new)
+        if any(unsafe_change(change.path) for change in changes):
+            raise SyncStopped("the remote holds a path that no working tree may hold; a person must look at it")
         self.repository.write_journal({"kind": "advance", "ref": self.ref, "old": self.old, "new": self.new})
         self.carry_out(head)
         self.repository.clear_journal()
@@ -2134,8 +2137,6 @@ class Advance:
     def carry_out(self, head: Head) -> None:
         """Files first, then the branch, then the index; each step finds out whether it was done before."""
         changes = changed_paths(self.git, self.old, self.new)
-        if any(unsafe_change(change.path) for change in changes):
-            raise SyncStopped("the remote holds a path that no working tree may hold; a person must look at it")
         entries = self._new_index_entries(changes)
         with Tree(self.repository.top) as tree, Blobs(self.git) as blobs:
             for change in sorted(changes, key=lambda c: (c.new is not None, c.path)):
@@ -2339,7 +2340,7 @@ class Vault:
     def _write(self, request: Mapping[str, Any], body: bytes, deadline: Deadline) -> Answer:
         order = checked_order(self.settings, request, body)
         with self.repository.exclusive(deadline.earlier(1.0)):
-            self._refuse_void(order.receipt)
+            self._refuse_void(order.receipt, attempt_of(request))
             with Tree(self.repository.top) as tree:
                 facts = Write(self.repository, tree, order).run()
         answer = {"path": order.path, "commit": facts["commit"]}
@@ -2380,24 +2381,33 @@ class Vault:
             head = self.repository.head()
             found = self.sharing.find(receipt, head.commit)
             if found is None:
-                self._make_void(receipt)
+                self._make_void(receipt, attempt_of(request))
                 return {"found": False}, b""
         remote = self.sharing.remote()
         known = self.repository.ref(remote.tracking) if remote else None
         pushed = bool(known) and self.repository.is_ancestor(found[0], str(known))
         return {"found": True, "commit": found[0], "conflict_path": found[1], "pushed": pushed}, b""
 
-    def _make_void(self, receipt: str) -> None:
+    def _make_void(self, receipt: str, attempt: int) -> None:
+        """Forbid a try of a write that may still be on its way to the lock."""
         folder = self.repository.own / "void"
         folder.mkdir(mode=0o700, exist_ok=True)
         for old in folder.iterdir():
             if time.time() - old.stat().st_mtime > VOID_SECONDS:
                 old.unlink(missing_ok=True)
-        (folder / receipt).touch()
+        (folder / f"{receipt}.{attempt}").touch()
 
-    def _refuse_void(self, receipt: str) -> None:
-        if (self.repository.own / "void" / receipt).exists():
+    def _refuse_void(self, receipt: str, attempt: int) -> None:
+        if (self.repository.own / "void" / f"{receipt}.{attempt}").exists():
             raise write_failed("this write was given up before it began; nothing was changed")
+
+
+def attempt_of(request: Mapping[str, Any]) -> int:
+    """Which try of one write a request is about."""
+    attempt = request.get("attempt", 1)
+    if attempt not in (1, 2):
+        raise Refused("__BAD_ARGUMENT__", "a write is tried twice at most")
+    return int(attempt)
 
 
 def push_once(vault: Vault) -> tuple[int, str]:

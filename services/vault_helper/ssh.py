@@ -74,7 +74,7 @@ class SshOpener:
                 raise VaultUnreachable(f"the vault host opens no channel ({type(error).__name__})") from None
         channel = Channel(SshWire(session))
         try:
-            channel.greet()
+            channel.greet(deadline)
         except BaseException:
             channel.close()
             raise

@@ -4,6 +4,7 @@ import ipaddress
 import posixpath
 import re
 import unicodedata
+from collections.abc import Callable
 from dataclasses import dataclass
 from urllib.parse import unquote
 
@@ -66,7 +67,7 @@ class Gate:
             return NOT_FOUND
         if channel not in client.channels:
             return FORBIDDEN
-        if not self.addressed(scope):
+        if not addressed(scope, self._allowed.host):
             return BAD_HOST
         origins = headers_of(scope, b"origin")
         if origins and not (len(origins) == 1 and self._allowed.origin(origins[0].decode("latin-1"))):
@@ -75,15 +76,16 @@ class Gate:
             return BAD_METHOD
         return Admitted(client, token_hash, channel)
 
-    def addressed(self, scope: Scope) -> bool:
-        """Whether the one Host header is a name of ours."""
-        hosts = headers_of(scope, b"host")
-        return len(hosts) == 1 and self._allowed.host(hosts[0].decode("latin-1"))
-
     def _holder(self, scope: Scope) -> tuple[Client, bytes] | None:
         values = headers_of(scope, b"authorization")
         match = _BEARER.fullmatch(values[0]) if len(values) == 1 else None
         return self._clients.holder(match[1]) if match else None
+
+
+def addressed(scope: Scope, allowed: Callable[[str], bool]) -> bool:
+    """Whether there is one Host header, and an allowed one."""
+    hosts = headers_of(scope, b"host")
+    return len(hosts) == 1 and allowed(hosts[0].decode("latin-1"))
 
 
 def guarded(scope: Scope) -> bool:

@@ -11,7 +11,7 @@ from mcp.server.context import HandlerResult, ServerRequestContext
 from mcp.server.lowlevel.server import NotificationOptions, Server
 from mcp.server.models import InitializationOptions
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
-from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ToolsListChanged
+from mcp.server.subscriptions import SUBSCRIPTION_ID_META_KEY, InMemorySubscriptionBus, ListenHandler, ToolsListChanged
 
 from mcp_gateway import __version__
 from mcp_gateway.calls import Calls
@@ -104,7 +104,7 @@ class ChannelServer:
     async def _on_listen(self, ctx: Context, params: types.SubscriptionsListenRequestParams) -> HandlerResult:
         with self._streams.open(exchange_of(ctx.request).admitted):
             await self._listen(ctx, params)
-        return {}
+        return types.SubscriptionsListenResult(_meta={SUBSCRIPTION_ID_META_KEY: ctx.request_id})
 
     async def _on_initialized(self, ctx: Context, params: types.NotificationParams) -> None:
         session = exchange_of(ctx.request).session

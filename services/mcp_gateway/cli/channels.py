@@ -19,7 +19,7 @@ def run(args: argparse.Namespace) -> int:
     from mcp_gateway.policies.filters import state
     from mcp_gateway.settings.secrets import Secrets
 
-    found = plan(args.config, CATALOGUE, Secrets.beside(args.config))
+    found = plan(args.config, CATALOGUE, Secrets.unread())
     for name, channel in found.settings.channels.items():
         offered, shown = found.views.offered(name), found.views.view(name).tools
         print(f"{name}: {state(channel.tools, offered, shown)} ({counted(len(shown), 'tool')})")

@@ -23,7 +23,7 @@ def run(args: argparse.Namespace) -> int:
     from mcp_gateway.planning import plan
     from mcp_gateway.settings.secrets import Secrets
 
-    found = plan(args.config, CATALOGUE, Secrets.beside(args.config))
+    found = plan(args.config, CATALOGUE, Secrets.unread())
     client = next((one for one in found.settings.clients if one.name == args.client), None)
     problems = []
     if args.client is not None and client is None:

@@ -1,5 +1,6 @@
 """Host and Origin, parsed and compared whole: what a browser is tricked into sending must not look like us."""
 
+import ipaddress
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -34,6 +35,17 @@ class AllowedHosts:
         """Whether an Origin is an http(s) page of one of our names; `null` and everything odd is not."""
         scheme, separator, host = header.lower().partition("://")
         return bool(separator) and scheme in ("http", "https") and self.host(host)
+
+
+def names_this_machine(header: str) -> bool:
+    """Whether a Host header is `localhost` or a loopback address, with or without a port."""
+    match = _HOST.fullmatch(header.lower())
+    if match is None or match["port"] == "*":
+        return False
+    try:
+        return match["name"] == "localhost" or ipaddress.ip_address(match["name"].strip("[]")).is_loopback
+    except ValueError:
+        return False
 
 
 def parse_pattern(text: str) -> _Pattern:

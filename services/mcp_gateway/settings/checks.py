@@ -106,6 +106,8 @@ def _filter(one: ToolFilter, where: str, draft: Draft) -> Iterable[str]:
 
 def _policy(rules: Mapping[str, str], where: str, draft: Draft) -> Iterable[str]:
     for name, decision in rules.items():
+        if name in later.TOOLS and decision != "auto":
+            continue  # what nobody can call may be forbidden beforehand: the rule opens nothing
         yield from _tool(name, f"{where}.{name}", draft)
         if decision == "approve" and "approvals" not in draft.written:
             yield f"{where}.{name}: approve needs the section `approvals:`, which is missing; write auto or never"

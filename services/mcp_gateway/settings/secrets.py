@@ -16,14 +16,20 @@ MIN_LINE_CHARACTERS = 24
 class Secrets:
     """Finds secret files by name and remembers their values, so that they can be taken out of every text."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, needed: bool = True) -> None:
         self.directory = directory
+        self._needed = needed
         self._known: dict[str, None] = {}
 
     @classmethod
     def beside(cls, configuration: Path) -> "Secrets":
         """Secrets of a service: in `$CREDENTIALS_DIRECTORY` when systemd gives one, else beside the configuration."""
         return cls(Path(os.environ.get("CREDENTIALS_DIRECTORY") or configuration.resolve().parent))
+
+    @classmethod
+    def unread(cls) -> "Secrets":
+        """For a look at the tools without anything behind them: no file is read and none is missed."""
+        return cls(Path("/nonexistent"), needed=False)
 
     @property
     def known(self) -> tuple[str, ...]:
@@ -37,6 +43,8 @@ class Secrets:
 
     def read(self, name: str, key: str = "") -> str:
         """The value without surrounding blank space. Raise ConfigurationError naming key and file."""
+        if not self._needed:
+            return ""
         path = self.directory / name
         where = f"{key}: {path}" if key else str(path)
         try:

@@ -336,6 +336,8 @@ def test_a_lost_answer_is_settled_by_its_receipt_and_a_write_not_begun_is_forbid
     assert place.ask("settle", receipt="r-late") == {"ok": True, "found": False}
     assert place.write("inbox/b.md", "x", receipt="r-late")["code"] == "__WRITE_FAILED__"
     assert not (place.path / "inbox/b.md").exists()
+    assert place.write("inbox/b.md", "x", receipt="r-late", attempt=2)["ok"]
+    assert place.write("inbox/c.md", "x", attempt=3)["code"] == "__BAD_ARGUMENT__"
     assert place.ask("settle", receipt="../../x")["code"] == "__BAD_ARGUMENT__"
 
 

@@ -140,6 +140,17 @@ def test_an_empty_filter_hides_everything_in_every_command(command: Any) -> None
     assert (result.returncode, json.loads(result.stdout)["error"]) == (1, "__NOT_FOUND__")
 
 
+def test_what_is_open_can_be_seen_without_the_secrets_and_check_wants_them(command: Any) -> None:
+    """An operator's shell has no credentials directory."""
+    vault = {"host": "127.0.0.1", "identity_file": "vault.key", "known_hosts_file": "vault.known_hosts"}
+    command.write(vault=vault)
+    assert command.about("channels").stdout.startswith("notes: all (4 tools)\n")
+    assert len(json.loads(command.about("tools", "--json").stdout)["notes"]) == 4
+    result = command.about("check")
+    assert result.returncode == 2
+    assert result.stderr.startswith(f"vault.identity_file: {command.directory}/vault.key: cannot be read")
+
+
 def call(command: Any, tool: str, arguments: str, *more: str) -> tuple[int, dict[str, Any]]:
     result = command.run("call", tool, "--config", str(command.path), "--args", arguments, *more)
     said = json.loads(result.stdout)

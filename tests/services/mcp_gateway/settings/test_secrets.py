@@ -57,3 +57,9 @@ def test_a_secret_that_is_not_there_is_named_with_key_and_file(
         Secrets(tmp_path).read("api.key", "odoo.api_key_file")
     assert caught.value.problems[0].startswith(f"odoo.api_key_file: {tmp_path}/api.key: ")
     assert words in caught.value.problems[0]
+
+
+def test_a_look_without_secrets_misses_none() -> None:
+    secrets = Secrets.unread()
+    assert secrets.read("absent") == ""
+    assert secrets.known == ()

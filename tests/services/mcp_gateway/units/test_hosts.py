@@ -2,7 +2,7 @@
 
 import pytest
 
-from mcp_gateway.policies.hosts import AllowedHosts, parse_pattern
+from mcp_gateway.policies.hosts import AllowedHosts, names_this_machine, parse_pattern
 
 ALLOWED = AllowedHosts(["127.0.0.1:*", "localhost:*", "[::1]:*", "gw.example", "api.example:8443"])
 
@@ -73,3 +73,23 @@ def test_what_is_no_name_is_refused_as_a_pattern(text: str) -> None:
 
 def test_an_empty_list_lets_nobody_in() -> None:
     assert AllowedHosts([]).host("127.0.0.1:80") is False
+
+
+@pytest.mark.parametrize(
+    ("header", "here"),
+    [
+        ("localhost", True),
+        ("LOCALHOST:8710", True),
+        ("127.0.0.1:8710", True),
+        ("127.8.0.1", True),
+        ("[::1]:8710", True),
+        ("192.0.2.1", False),
+        ("evil.example", False),
+        ("127.0.0.1.evil.example", False),
+        ("127.0.0.1:80,evil.example", False),
+        ("localhost:*", False),
+        ("", False),
+    ],
+)
+def test_names_of_this_machine(header: str, here: bool) -> None:
+    assert names_this_machine(header) is here

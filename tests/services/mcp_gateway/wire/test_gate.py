@@ -145,7 +145,16 @@ async def test_other_methods_are_405_and_the_answer_names_those_that_work(runnin
 async def test_a_foreign_host_is_421_but_only_for_those_who_may_come_in(running: Any, host: bytes) -> None:
     assert (await running.raw(running.head("POST", "/mcp/tools", host, BEARER)))[0] == 421
     assert (await running.raw(running.head("POST", "/mcp/tools", host)))[0] == 403
-    assert (await running.raw(running.head("GET", "/readyz", host)))[0] == 421
+
+
+async def test_the_operational_pages_are_not_for_a_page_that_a_browser_was_tricked_into(running: Any) -> None:
+    for host, status in (
+        (b"evil.example:8710", 421),
+        (b"127.0.0.1:80,evil.example", 421),
+        (b"", 421),
+        (b"localhost", 200),
+    ):
+        assert (await running.raw(running.head("GET", "/readyz", b"Host: " + host)))[0] == status
 
 
 async def test_two_hosts_are_421(running: Any) -> None:

@@ -1,0 +1,1 @@
+"""Measurements: ratios of ours to the plain thing underneath, taken in one run."""
