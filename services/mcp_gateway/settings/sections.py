@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel
 
-from mcp_gateway.settings.secrets import Secrets
 from mcp_gateway.tools import Backend, Tool
 
 # Called with the settings and the secrets, and with the state directory too where the section keeps state.

@@ -34,7 +34,7 @@ class XmlRpc:
     async def run(self, request: Request) -> object:
         arguments: list[object] = [] if request.ids is None else [request.ids]
         named: dict[str, object] = dict(request.arguments)
-        # By position, because `create` takes them no other way, and before 19 some models' `write` calls them otherwise.
+        # `create` takes them no other way, and before 19 some models call the argument of `write` something else.
         if request.method in BY_POSITION:
             arguments.append(named.pop(BY_POSITION[request.method]))
         if request.context:

@@ -131,7 +131,7 @@ class Meddler:
         self._open.add(writer)
         self.busiest = max(self.busiest, len(self._open))
         try:
-            async with httpx2.AsyncClient(timeout=30, trust_env=False, verify=False) as client:  # noqa: S501
+            async with httpx2.AsyncClient(timeout=30, trust_env=False, verify=False) as client:
                 while await self._one(reader, writer, client):
                     pass
         except (asyncio.IncompleteReadError, ConnectionError):
@@ -294,7 +294,7 @@ Hire = Callable[..., Any]
 
 @pytest.fixture(scope="session")
 def http() -> Iterator[httpx2.Client]:
-    with httpx2.Client(timeout=30, trust_env=False, verify=False) as client:  # noqa: S501  # a server of the test's own
+    with httpx2.Client(timeout=30, trust_env=False, verify=False) as client:  # a server of the test's own
         yield client
 
 

@@ -56,8 +56,21 @@ async def test_empty_text_clears_deadline_and_description(agent: Any) -> None:
 
 @pytest.mark.parametrize(
     "deadline",
-    ["tomorrow", "31/12/2026", "2026-13-01", "2026-02-30", "2026-12-31 10:00", "2026-12-31T10:00:00Z", "1999-12-31"]
-    + ["2101-01-01", "0001-01-01", "26-12-31", "2026-1-1", "٢٠٢٦-١٢-٣١", " 2026-12-31"],
+    [
+        "tomorrow",
+        "31/12/2026",
+        "2026-13-01",
+        "2026-02-30",
+        "2026-12-31 10:00",
+        "2026-12-31T10:00:00Z",
+        "1999-12-31",
+        "2101-01-01",
+        "0001-01-01",
+        "26-12-31",
+        "2026-1-1",
+        "٢٠٢٦-١٢-٣١",
+        " 2026-12-31",
+    ],
 )
 async def test_a_deadline_that_is_no_date_is_refused_and_nothing_is_made(agent: Any, deadline: str) -> None:
     project = agent.project()

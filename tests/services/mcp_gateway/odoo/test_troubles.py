@@ -1,4 +1,4 @@
-"""Odoo away, slow, broken or restarted: every call is answered, nothing happens twice, nothing is said that is not so."""
+"""Odoo away, slow, broken or restarted: every call is answered truly, and nothing happens twice."""
 
 import os
 import time
