@@ -94,7 +94,7 @@ def _direct(client: httpx2.AsyncClient, url: str, transport: str) -> Callable[[]
         assert len(answer.json()) == 2
 
     async def over_xml() -> None:
-        parameters = ("test", UID, KEY, "project.project", "search_read", [], named)
+        parameters: tuple[Any, ...] = ("test", UID, KEY, "project.project", "search_read", [], named)
         body = xmlrpc.client.dumps(parameters, "execute_kw").encode()
         answer = await client.post(f"{url}/xmlrpc/2/object", content=body, headers={"Content-Type": "text/xml"})
         found: Any = xmlrpc.client.loads(answer.content)[0][0]
