@@ -14,7 +14,7 @@ from mcp_gateway.actions.odoo.projects import PROJECT_ID, made_since, project, r
 from mcp_gateway.actions.odoo.repeats import once
 from mcp_gateway.actions.odoo.rows import label, linked
 from mcp_gateway.actions.odoo.snapshots import LINE_FIELDS
-from mcp_gateway.actions.odoo.tasks import task
+from mcp_gateway.actions.odoo.task_lists import task
 from mcp_gateway.errors import Code, Refusal
 from mcp_gateway.ports.odoo.port import Row
 from mcp_gateway.tools import Arguments, Call, Tool

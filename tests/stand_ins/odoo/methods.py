@@ -8,6 +8,8 @@ from .office import Office
 from .people import User
 
 Row = dict[str, Any]
+# Models whose `write` calls its values something else before 19, so that only the position is common.
+OTHERWISE = frozenset({"account.analytic.line"})
 # Name: whether it is called on records, and its arguments in order.
 METHODS: dict[str, tuple[bool, tuple[str, ...]]] = {
     "read": (True, ("fields", "load")),
@@ -38,6 +40,8 @@ def call(office: Office, user: User, model: str, method: str, positional: list[A
         named[name] = value
     if method == "create" and not json2 and not positional:
         raise faults.inside("IndexError", "tuple index out of range")
+    if method == "write" and not json2 and not positional and model in OTHERWISE and office.release < 19:
+        raise faults.inside("TypeError", "write() got an unexpected keyword argument 'vals'")
     _check_arguments(method, order, named, json2)
     return _run(office, user, model, method, ids, named, context, json2)
 
@@ -68,15 +72,15 @@ def _ids(on_records: bool, positional: list[Any] | None, named: Row, model: str,
 
 
 def _check_arguments(method: str, order: tuple[str, ...], named: Row, json2: bool) -> None:
+    needed = {"write": "vals", "create": "vals_list"}.get(method)
+    if needed and needed not in named:
+        words = f"missing a required argument: '{needed}'"
+        raise faults.request("UnprocessableEntity", words, 422) if json2 else faults.inside("TypeError", words)
     if unknown := next((name for name in named if name not in order), None):
         words = f"got an unexpected keyword argument '{unknown}'"
         if json2 and method != "search_read":
             raise faults.request("UnprocessableEntity", words, 422)
         raise faults.inside("TypeError", f"BaseModel._read_format() {words}")
-    needed = {"write": "vals", "create": "vals_list"}.get(method)
-    if needed and needed not in named:
-        words = f"missing a required argument: '{needed}'"
-        raise faults.request("UnprocessableEntity", words, 422) if json2 else faults.inside("TypeError", words)
 
 
 def _run(

@@ -68,8 +68,8 @@ class Office:
                 raise faults.not_allowed("access", MODELS[model].named(self.release), model, ["Project/Use Stages"])
         found = []
         for record in ids:
-            if record == 0:
-                found.append({"id": 0, **dict.fromkeys(names, False)})
+            if record == 0 or (names == ["id"] and record not in self.tables[model]):
+                found.append({**dict.fromkeys(names, False), "id": record})
             elif isinstance(record, int) and record in self.tables[model]:
                 found.append(self.shown(model, self.row(user, model, record, "read"), names))
         return found

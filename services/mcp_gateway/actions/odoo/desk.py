@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import anyio
 
-from mcp_gateway.actions.odoo.rows import linked
+from mcp_gateway.actions.odoo.texts import to_text
 from mcp_gateway.errors import Code, Refusal
 from mcp_gateway.ports.odoo import port as timing
 from mcp_gateway.ports.odoo.port import OdooPort, Row
@@ -20,6 +20,9 @@ LOOK_AGAIN_SECONDS = 0.5
 CLOSE = 1e-6
 
 T = TypeVar("T")
+# Asked for its id alone, Odoo gives any id back without looking whether there is such a record.
+PROOF = ("create_date",)
+
 Find = Callable[[], Awaitable[int | None]]
 
 
@@ -156,10 +159,10 @@ class Desk:
 
     async def _holds(self, call: Call, target: Target, values: Mapping[str, object]) -> bool:
         row = await self.one(call, target, list(values))
-        return all(same(row.get(field), value) for field, value in values.items())
+        return all(_stands(row.get(field), value) for field, value in values.items())
 
     async def _gone(self, call: Call, target: Target) -> bool:
-        return not await self.port.read(call, target.model, [target.id], ["id"], target.about)
+        return not await self.port.read(call, target.model, [target.id], PROOF, target.about)
 
     async def _until(self, call: Call, look: Callable[[], Awaitable[T]]) -> T | None:
         """What reading Odoo back shows, asked again until it shows something or the time is over."""
@@ -187,6 +190,13 @@ def same(stored: object, value: object) -> bool:
     return stored == value
 
 
+def _stands(stored: object, value: object) -> bool:
+    """Whether a written value has arrived; Odoo may put other markup around the words of a description."""
+    if isinstance(stored, str) and isinstance(value, str) and "<" in value:
+        return to_text(stored) == to_text(value)
+    return same(stored, value)
+
+
 def changed(row: Row, values: Mapping[str, object]) -> dict[str, object]:
     """Those of the values that the record does not have yet."""
     return {field: value for field, value in values.items() if not same(row.get(field), value)}
@@ -201,8 +211,3 @@ def _change(
 def target(model: str, record: int, what: str) -> Target:
     """The record with this id, called so, such as `task 5`."""
     return Target(model, record, f"{what} {record}")
-
-
-def name_of(row: Row, field: str) -> int | None:
-    """The id that a many2one of the row has."""
-    return linked(row.get(field))

@@ -39,6 +39,7 @@ async def once(
         if made is None:
             raise _unknown(first)
         members = await tell(made)
+        await desk.memory.finish(first.receipt, made, None)
         await desk.memory.answered(key, members)
         return _again(first, members)
 

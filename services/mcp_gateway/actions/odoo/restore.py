@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from pydantic import Field
 
-from mcp_gateway.actions.odoo.desk import Desk, Target, changed, plain, same
+from mcp_gateway.actions.odoo.desk import PROOF, Desk, Target, changed, plain, same
 from mcp_gateway.actions.odoo.hours import LINE
 from mcp_gateway.actions.odoo.lead_lists import LEAD
 from mcp_gateway.actions.odoo.linked_contact import FIELDS as SHARED
@@ -113,7 +113,7 @@ async def _create(desk: Desk, call: Call, change: Change) -> dict[str, object]:
 
 async def _delete(desk: Desk, call: Call, change: Change) -> dict[str, object]:
     one = _target(change)
-    if await desk.port.read(call, one.model, [one.id], ["id"], one.about):
+    if await desk.port.read(call, one.model, [one.id], PROOF, one.about):
         return {"id": one.id, "note": "It was never deleted; nothing had to be done."}
     values = {field: value for field, value in change.before.items() if value not in (False, None, "", [])}
     if one.model == LINE:

@@ -1,17 +1,15 @@
-"""Tasks: listed, read, made, changed and moved."""
+"""Tasks: made, changed and moved."""
 
 import time
 from collections.abc import Mapping
 
 from pydantic import Field
 
-from mcp_gateway.actions.odoo import checks, people
+from mcp_gateway.actions.odoo import checks
 from mcp_gateway.actions.odoo.days import day_of, end_of_day
-from mcp_gateway.actions.odoo.desk import Desk, Target, changed, target
+from mcp_gateway.actions.odoo.desk import Desk, Target, changed
 from mcp_gateway.actions.odoo.projects import (
-    LIMIT,
     PROJECT_ID,
-    STAGE,
     TASK,
     TEXT,
     archived,
@@ -20,31 +18,16 @@ from mcp_gateway.actions.odoo.projects import (
     refuse_archived,
 )
 from mcp_gateway.actions.odoo.repeats import once
-from mcp_gateway.actions.odoo.rows import label, linked, listed
-from mcp_gateway.actions.odoo.task_view import DETAILS, detail
+from mcp_gateway.actions.odoo.rows import label, linked
+from mcp_gateway.actions.odoo.task_lists import TASK_ID, stage_of, task
 from mcp_gateway.actions.odoo.texts import to_html
 from mcp_gateway.errors import Code, Refusal
 from mcp_gateway.ports.odoo.port import Row
 from mcp_gateway.tools import Arguments, Call, Tool
 
 WRITTEN = ("id", "name", "active", "description", "date_deadline", "stage_id", "project_id", "user_ids")
-TASK_ID = "Id from odoo_list_tasks"
 STAGE_ID = "Id from odoo_list_task_stages"
 DEADLINE = "YYYY-MM-DD, 18:00 for the Odoo user"
-
-
-class ListTasks(Arguments):
-    """Arguments of odoo_list_tasks."""
-
-    project_id: int = Field(description=PROJECT_ID)
-    stage_id: int | None = Field(None, description="Only this stage")
-    limit: int | None = Field(None, description=LIMIT)
-
-
-class GetTask(Arguments):
-    """Arguments of odoo_get_task."""
-
-    task_id: int = Field(description=TASK_ID)
 
 
 class CreateTask(Arguments):
@@ -73,22 +56,8 @@ class MoveTask(Arguments):
     stage_id: int = Field(description=STAGE_ID)
 
 
-def task(task_id: int) -> Target:
-    """The task with this id. Raise Refusal when no task can have it."""
-    return target(TASK, checks.record_id(task_id, "task"), "task")
-
-
 def task_tools(desk: Desk) -> list[Tool]:
-    """The five tools about tasks."""
-
-    async def list_tasks(call: Call, given: ListTasks) -> Mapping[str, object]:
-        return await _list(desk, call, given)
-
-    async def get_task(call: Call, given: GetTask) -> Mapping[str, object]:
-        row = await desk.one(call, task(given.task_id), DETAILS)
-        session = await desk.port.session(call)
-        users = await people.names(desk.port, call, people.ids(row, "user_ids"))
-        return {"task": detail(row, users, session.login.time_zone)}
+    """The three tools that write."""
 
     async def create_task(call: Call, given: CreateTask) -> Mapping[str, object]:
         return await _create(desk, call, given)
@@ -128,8 +97,6 @@ def task_tools(desk: Desk) -> list[Tool]:
             move_task,
             writes=True,
         ),
-        Tool("odoo_list_tasks", "projects", "List the tasks of a project.", ListTasks, list_tasks),
-        Tool("odoo_get_task", "projects", "Read one task with its description.", GetTask, get_task),
         Tool(
             "odoo_create_task",
             "projects",
@@ -156,54 +123,6 @@ def _texts(name: str | None, description: str | None) -> dict[str, object]:
     if description is not None:
         values["description"] = to_html(checks.text(description, "description"))
     return values
-
-
-async def _list(desk: Desk, call: Call, given: ListTasks) -> Mapping[str, object]:
-    limit, note = checks.limit(given.limit)
-    one = project(given.project_id)
-    domain: list[object] = [("project_id", "=", one.id)]
-    if given.stage_id is not None:
-        domain.append(("stage_id", "=", checks.record_id(given.stage_id, "task stage")))
-    fields = ["name", "stage_id", "date_deadline", "user_ids"]
-    order = "priority desc, sequence, id"
-    rows = await desk.port.search_read(call, TASK, domain, fields, limit=limit, order=order)
-    notes = [note]
-    if not rows:
-        notes.append(await _why_none(desk, call, one, given.stage_id))
-    total = len(rows) if len(rows) < limit else await desk.port.count(call, TASK, domain)
-    users = await people.names(desk.port, call, [user for row in rows for user in people.ids(row, "user_ids")])
-    zone = (await desk.port.session(call)).login.time_zone
-
-    def shape(row: Row) -> dict[str, object]:
-        return {
-            "id": row["id"],
-            "name": row["name"],
-            "stage": label(row["stage_id"]),
-            "deadline": day_of(row["date_deadline"], zone),
-            "assignees": [users.get(user, f"user {user}") for user in people.ids(row, "user_ids")],
-        }
-
-    return listed("tasks", rows, shape, total, notes)
-
-
-async def _why_none(desk: Desk, call: Call, one: Target, stage_id: int | None) -> str:
-    """An empty list means that there are none, not that the project or stage is wrong. Raise Refusal otherwise."""
-    row = await desk.one(call, one, ["active"])
-    if stage_id is not None:
-        await _stage_of(desk, call, stage_id, one.id)
-    return "" if row["active"] else f"{one.about} is archived, and its tasks with it."
-
-
-async def _stage_of(desk: Desk, call: Call, stage_id: int, project_id: int) -> Row:
-    """The stage. Raise Refusal unless it belongs to this project; Odoo itself would take any."""
-    stage = await desk.one(call, target(STAGE, stage_id, "task stage"), ["name", "project_ids"])
-    if project_id not in people.ids(stage, "project_ids"):
-        raise Refusal(
-            Code.BAD_ARGUMENT,
-            f"task stage {stage_id} does not belong to project {project_id}; odoo_list_task_stages lists those that "
-            "do.",
-        )
-    return stage
 
 
 async def _create(desk: Desk, call: Call, given: CreateTask) -> Mapping[str, object]:
@@ -235,7 +154,7 @@ async def _create(desk: Desk, call: Call, given: CreateTask) -> Mapping[str, obj
     async def work() -> dict[str, object]:
         refuse_archived(await desk.one(call, one, ["active"]), one)
         if given.stage_id is not None:
-            await _stage_of(desk, call, given.stage_id, one.id)
+            await stage_of(desk, call, given.stage_id, one.id)
         started = time.time()
         made, written = await desk.create(call, TASK, "a task", values, WRITTEN, lambda: find(started))
         return {**told(made, written.row), **written.remarks}
@@ -248,7 +167,7 @@ async def _move(desk: Desk, call: Call, one: Target, stage_id: int) -> Mapping[s
     project_id = linked(row["project_id"])
     if project_id is None:
         raise checks.bad(f"{one.about} belongs to no project, so it has no stages to move through.")
-    stage = await _stage_of(desk, call, stage_id, project_id)
+    stage = await stage_of(desk, call, stage_id, project_id)
     answer = {"id": one.id, "name": row["name"], "stage_id": stage_id, "stage": stage["name"], **archived(row)}
     if linked(row["stage_id"]) == stage_id:
         return {**answer, "changed": []}
