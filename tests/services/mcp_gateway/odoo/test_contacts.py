@@ -76,12 +76,15 @@ async def test_the_company_of_a_person_is_shown_and_archived_contacts_are_not(ag
     assert (await agent.done("odoo_update_contact", contact_id=gone, city="Ghent"))["archived"] is True
 
 
-@pytest.mark.parametrize("email", ["ann", "@", "ann@", "ann@a@b", "ann @example.org", "a@b, c@d", "Ann <ann@x.org>"])
-async def test_an_email_without_one_at_is_refused(agent: Any, email: str) -> None:
-    name = agent.unique("Ann")
-    assert "email" in await agent.refused("BAD_ARGUMENT", "odoo_create_contact", name=name, email=email)
-    await agent.refused("BAD_ARGUMENT", "odoo_update_contact", contact_id=agent.contact(), email=email)
-    assert agent.raw("res.partner", "search_count", domain=[["name", "=", name]]) == 0
+NO_ADDRESSES = ["ann", "@", "ann@", "ann@a@b", "ann @example.org", "a@b, c@d", "Ann <ann@x.org>"]
+
+
+async def test_an_email_without_one_at_is_refused(agent: Any) -> None:
+    for email in NO_ADDRESSES:
+        name = agent.unique("Ann")
+        assert "email" in await agent.refused("BAD_ARGUMENT", "odoo_create_contact", name=name, email=email)
+        await agent.refused("BAD_ARGUMENT", "odoo_update_contact", contact_id=agent.contact(), email=email)
+        assert agent.raw("res.partner", "search_count", domain=[["name", "=", name]]) == 0
 
 
 async def test_contacts_keep_their_name_and_countries_must_exist(agent: Any) -> None:

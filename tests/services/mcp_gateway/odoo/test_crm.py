@@ -93,10 +93,13 @@ async def test_a_lost_lead_is_not_moved_and_not_listed(agent: Any) -> None:
     assert agent.raw.one("crm.lead", lead, "active")["active"] is False
 
 
-@pytest.mark.parametrize("revenue", [-1, "lots", "12", True, 1e13])
-async def test_a_revenue_that_is_none_is_refused(agent: Any, revenue: object) -> None:
-    hint = await agent.refused("BAD_ARGUMENT", "crm_create_lead", name="x", expected_revenue=revenue)
-    assert "expected_revenue" in hint
+NO_REVENUES = [-1, "lots", "12", True, 1e13]
+
+
+async def test_a_revenue_that_is_none_is_refused(agent: Any) -> None:
+    for revenue in NO_REVENUES:
+        hint = await agent.refused("BAD_ARGUMENT", "crm_create_lead", name="x", expected_revenue=revenue)
+        assert "expected_revenue" in hint
 
 
 async def test_queries_fold_accents_and_are_literal(agent: Any) -> None:
