@@ -1,19 +1,12 @@
 """Days of people in Odoo's times: naive UTC on the wire, a date in the user's own time zone for the agent."""
 
 from datetime import UTC, date, datetime, time
-from zoneinfo import ZoneInfo
+
+from mcp_gateway.ports.odoo.zones import zone
 
 # A deadline given as a date means the end of that working day.
 WORKDAY_END = time(18, 0)
 STORED = "%Y-%m-%d %H:%M:%S"
-
-
-def zone(name: str) -> ZoneInfo:
-    """The time zone of the Odoo user, UTC when none is set, as Odoo has it."""
-    try:
-        return ZoneInfo(name or "UTC")
-    except (KeyError, ValueError, OSError):  # ZoneInfoNotFoundError is a KeyError
-        return ZoneInfo("UTC")
 
 
 def end_of_day(day: str, tz: str) -> str:

@@ -2,19 +2,18 @@
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, cast
 
 import anyio
 
-from mcp_gateway.errors import Code, ConfigurationError, Refusal
-from mcp_gateway.ports.odoo import probe
+from mcp_gateway.errors import Code, Refusal
 from mcp_gateway.ports.odoo.faults import Kind, OdooFault
-from mcp_gateway.ports.odoo.json2 import Json2
-from mcp_gateway.ports.odoo.transport import Broken, Login, Request, Transport, Unfit, Unreachable
+from mcp_gateway.ports.odoo.sessions import NAMES, Session, Sessions
+from mcp_gateway.ports.odoo.transport import Broken, Login, Request, Unreachable
 from mcp_gateway.ports.odoo.wire import Wire
 from mcp_gateway.ports.odoo.words import FAULTS, refusal, too_late
-from mcp_gateway.ports.odoo.xmlrpc import XmlRpc
+from mcp_gateway.ports.odoo.zones import zone
 from mcp_gateway.settings.odoo import OdooSettings
 from mcp_gateway.settings.secrets import Secrets
 from mcp_gateway.tools import Call, Condition
@@ -25,22 +24,11 @@ CONDITION_SECONDS = 2.0
 MARGIN_SECONDS = 0.3
 # What a write leaves of its time for looking afterwards whether it happened: a quarter, at most this.
 LOOK_SECONDS = 4.0
-NAMES = {"json2": "JSON-2", "xmlrpc": "XML-RPC"}
 
 Row = dict[str, Any]
 Domain = Sequence[object]
 
 logger = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Session:
-    """A login that holds until Odoo says otherwise; it outlives every agent's session."""
-
-    transport: Transport
-    release: int
-    name: str
-    login: Login
 
 
 class OdooPort:
@@ -49,42 +37,38 @@ class OdooPort:
     def __init__(self, settings: OdooSettings, secrets: Secrets) -> None:
         """Raise ConfigurationError when the key cannot be read."""
         self._settings = settings
-        self._secrets = secrets
-        self._key()
-        self._wire: Wire | None = None
-        self._session: Session | None = None
-        self._entering = anyio.Lock()
+        self._sessions = Sessions(settings, secrets)
 
     async def open(self) -> None:
         """Get ready; nothing is asked yet."""
-        self._wire = Wire(self._settings.url)
+        self._sessions.wire = Wire(self._settings.url)
 
     async def close(self) -> None:
         """Close every connection and forget the login."""
-        wire, self._wire, self._session = self._wire, None, None
+        wire, self._sessions.wire, self._sessions.present = self._sessions.wire, None, None
         if wire is not None:
             await wire.close()
 
     async def condition(self) -> Condition:
         """Whether Odoo lets us in now, and which release over which transport."""
         try:
-            with anyio.CancelScope(deadline=anyio.current_time() + CONDITION_SECONDS) as scope:
-                session = await self._refreshed()
+            with anyio.CancelScope(deadline=anyio.current_time() + CONDITION_SECONDS):
+                session = await self._sessions.refreshed()
+                told = f"Odoo {session.release} over {NAMES[session.name]}"
+                return _zoned(Condition("ok", told), session.login.time_zone)
         except Refusal as fault:
             return Condition("down", fault.hint)
         except Exception as fault:  # a bug of ours must show here, not take the page down
             logger.error("Asking Odoo failed with %s", type(fault).__name__)
             return Condition("down", f"asking Odoo failed inside the gateway ({type(fault).__name__})")
-        if scope.cancelled_caught:
-            return Condition("down", f"Odoo did not answer within {CONDITION_SECONDS:g} s.")
-        return Condition("ok", f"Odoo {session.release} over {NAMES[session.name]}")
+        return Condition("down", f"Odoo did not answer within {CONDITION_SECONDS:g} s.")
 
     async def session(self, call: Call) -> Session:
         """Who we are and which release this is; asks Odoo only when there is no login yet."""
-        if self._session is not None:
-            return self._session
+        if self._sessions.present is not None:
+            return self._sessions.present
         with anyio.CancelScope(deadline=call.deadline - MARGIN_SECONDS):
-            return await self._entered("res.users", "read", "the login")
+            return await self._sessions.entered("res.users", "read", "the login")
         raise too_late("read")
 
     async def search_read(
@@ -162,82 +146,27 @@ class OdooPort:
 
     async def _run(self, request: Request, doing: str, about: str) -> object:
         """Ask within the login; when Odoo no longer knows it, log in once more: then nothing had been done."""
-        warm = self._session
-        session = await self._entered(request.model, doing, about)
+        warm = self._sessions.present
+        session = await self._sessions.entered(request.model, doing, about)
         try:
             return await session.transport.run(_within(request, session.login))
         except OdooFault as fault:
             if fault.kind is not Kind.LOGIN:
                 raise
-            if self._session is session:
-                self._session = None
+            self._sessions.drop(session)
             if warm is not session:
                 raise
-        session = await self._entered(request.model, doing, about)
+        session = await self._sessions.entered(request.model, doing, about)
         return await session.transport.run(_within(request, session.login))
 
-    async def _entered(self, model: str, doing: str, about: str) -> Session:
-        """The present login, made by the first who needs it while the others wait."""
-        if self._session is not None:
-            return self._session
-        async with self._entering:
-            if self._session is None:
-                try:
-                    self._session = await self._enter()
-                except FAULTS as fault:
-                    # Nothing of the call itself was sent yet: it is as if Odoo had not been there at all.
-                    raise refusal(Unreachable() if isinstance(fault, Broken) else fault, model, doing, about) from fault
-            return self._session
 
-    async def _enter(self) -> Session:
-        if self._wire is None:
-            raise Unreachable
-        release = await probe.release(self._wire)
-        name = self._chosen(release)
-        transport = (Json2 if name == "json2" else XmlRpc)(self._wire, self._settings.database, self._settings.login)
-        login = Login(await transport.uid(self._key()))
-        logger.info("Odoo %d is used over %s", release, NAMES[name])
-        return await self._told(Session(transport, release, name, login))
-
-    async def _refreshed(self) -> Session:
-        """The login, asked anew what the user's language and time zone are."""
-        session = self._session
-        if session is None:
-            return await self._entered("res.users", "read", "the login")
-        try:
-            told = await self._told(session)
-        except FAULTS as fault:
-            if self._session is session and isinstance(fault, OdooFault) and fault.kind is Kind.LOGIN:
-                self._session = None
-                return await self._entered("res.users", "read", "the login")
-            raise refusal(fault, "res.users", "read", "the login") from fault
-        if self._session is session:
-            self._session = told
-        return told
-
-    async def _told(self, session: Session) -> Session:
-        context = await session.transport.run(Request("res.users", "context_get", {}))
-        if not isinstance(context, dict):
-            raise Broken
-        language, zone = context.get("lang") or "", context.get("tz") or ""
-        return replace(session, login=Login(session.login.uid, str(language), str(zone)))
-
-    def _chosen(self, release: int) -> str:
-        wanted = self._settings.transport
-        if wanted == "auto":
-            return "json2" if release >= probe.FIRST_JSON2 else "xmlrpc"
-        if wanted == "json2" and release < probe.FIRST_JSON2:
-            raise Unfit(f"odoo.transport is json2, which Odoo {release} does not have; set it to auto")
-        return wanted
-
-    def _key(self) -> str:
-        """The key as it stands in its file now, so that a new one is used without a restart."""
-        try:
-            return self._secrets.read(self._settings.api_key_file, "odoo.api_key_file")
-        except ConfigurationError:
-            if not hasattr(self, "_entering"):
-                raise
-            raise Unfit("the file in odoo.api_key_file cannot be read any more; put the key there") from None
+def _zoned(condition: Condition, time_zone: str) -> Condition:
+    """The condition, if days can be told in this zone."""
+    try:
+        zone(time_zone)
+    except Refusal as fault:
+        return Condition("degraded", f"{condition.reason}. {fault.hint}")
+    return condition
 
 
 def _within(request: Request, login: Login) -> Request:

@@ -1,5 +1,6 @@
 """Who we are for Odoo, and what the operator is told when that is not clear."""
 
+import zoneinfo
 from typing import Any
 
 import pytest
@@ -70,7 +71,7 @@ async def test_a_new_key_is_used_without_a_restart(hire: Any, system: Any, place
 async def test_a_session_that_odoo_forgot_is_renewed_within_the_call(hire: Any, system: Any, place: Any) -> None:
     agent = await hire()
     await agent.done("crm_list_stages")
-    transport = agent.backend.port._session.transport
+    transport = agent.backend.port._sessions.present.transport
     if system.transport == "json2":
         transport._headers["Authorization"] = "bearer revoked-key-of-this-test"
     else:
@@ -113,3 +114,19 @@ async def test_settings_that_cannot_work_are_refused(change: dict[str, str]) -> 
     OdooSettings.model_validate(given)
     with pytest.raises(ValidationError):
         OdooSettings.model_validate({**given, **change})
+
+
+async def test_a_time_zone_that_the_host_lacks_is_said_and_no_day_is_guessed(agent: Any) -> None:
+    project = agent.project()
+    if not agent.raw("res.users", "context_get")["tz"]:
+        return
+    zoneinfo.reset_tzpath(to=[])
+    zoneinfo.ZoneInfo.clear_cache()
+    try:
+        condition = await agent.backend.condition()
+        assert (condition.state, "tzdata" in condition.reason) == ("degraded", True)
+        given = {"project_id": project, "name": "x", "deadline": "2026-12-31"}
+        assert "tzdata" in await agent.refused("NOT_CONFIGURED", "odoo_create_task", **given)
+    finally:
+        zoneinfo.reset_tzpath()
+        zoneinfo.ZoneInfo.clear_cache()
