@@ -23,6 +23,7 @@ class ChannelPool:
         self._free = threading.BoundedSemaphore(size)
         self._lock = threading.Lock()
         self._idle: list[tuple[float, Channel]] = []
+        self._lent: set[Channel] = set()
         self._closed = False
 
     @contextlib.contextmanager
@@ -32,22 +33,25 @@ class ChannelPool:
             raise AnswerLate("every channel to the vault host is busy")
         try:
             channel = (None if fresh else self._take()) or self._opener.open(deadline)
+            self._lent.add(channel)
             try:
                 yield channel
             except BaseException:
                 # Whatever went wrong, an answer may still be on its way: the next caller must not get it.
                 channel.close()
                 raise
+            finally:
+                self._lent.discard(channel)
             self._give_back(channel)
         finally:
             self._free.release()
 
     def close(self) -> None:
-        """Close every idle channel, and those lent when they come back."""
+        """Close every channel; who still waits for an answer on one learns that it broke."""
         with self._lock:
             self._closed = True
             idle, self._idle = self._idle, []
-        for _, channel in idle:
+        for channel in [*(channel for _, channel in idle), *self._lent]:
             channel.close()
         self._opener.close()
 

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """The forced command of the vault host: finds, reads and writes the notes of one git repository, and nothing else.
 
-One long file, because it is copied to the vault host and run there by `python3 -I` with nothing but
+One long file (over 250 lines), because it is copied to the vault host and run there by `python3 -I` with nothing but
 the standard library: no package, no import path and no second file can be missing, old or planted. Its sections, in
 reading order: limits, refusals, path rules, text rules, settings, frames, git, files, repository, reads, writes,
 sharing (push and rebase), the request loop.
@@ -94,6 +94,8 @@ STALE_LOCK_SECONDS = 3.0
 # Where other people's processes are hidden from us, only age can tell.
 STALE_LOCK_BLIND_SECONDS = 600.0
 VOID_SECONDS = 3600.0
+# The gateway closes channels it does not need; this ends those of a gateway that died without a word.
+IDLE_SECONDS = 900
 # git's own threshold for "too many loose objects", of which one folder in 256 is counted.
 LOOSE_OBJECTS_SAMPLE = 27
 RECEIPT_SEARCH_COMMITS = 500
@@ -570,8 +572,7 @@ SHADOW_CONFIG = """\
 	lowSpeedLimit = 1
 	lowSpeedTime = 8
 [merge]
-	renames = false
-	directoryRenames = false
+	conflictStyle = merge
 [fetch]
 	recurseSubmodules = false
 	writeCommitGraph = false
@@ -824,14 +825,14 @@ class Tree:
             raise bad_path(f"{part} is a repository of its own (a submodule) and out of bounds")
         return deeper
 
-    def look(self, path: str) -> Leaf:
-        """What stands at `path`. Raise bad_path when the way there is barred."""
+    def look(self, path: str, limit: int | None = None) -> Leaf:
+        """What stands at `path`. Raise bad_path when the way there is barred, TOO_LARGE above `limit` bytes."""
         *parts, name = path.split("/")
         folder = self.folder(parts)
         if folder is None:
             return Leaf("absent")
         try:
-            return read_leaf(folder, name)
+            return read_leaf(folder, name, limit)
         finally:
             os.close(folder)
 
@@ -884,8 +885,8 @@ def kind_of_path(top: int, parts: Sequence[str]) -> str | None:
     return kind_of(top, "/".join(parts))
 
 
-def read_leaf(folder: int, name: str) -> Leaf:
-    """What `name` is in the open folder, with its content."""
+def read_leaf(folder: int, name: str, limit: int | None = None) -> Leaf:
+    """What `name` is in the open folder, with its content. Raise TOO_LARGE for more than `limit` bytes."""
     kind = kind_of(folder, name)
     if kind == "link":
         return Leaf("link", os.fsencode(os.readlink(name, dir_fd=folder)))
@@ -899,6 +900,8 @@ def read_leaf(folder: int, name: str) -> Leaf:
         status = os.fstat(file.fileno())
         if not stat.S_ISREG(status.st_mode):
             return Leaf("other")
+        if limit is not None and status.st_size > limit:
+            raise Refused("__TOO_LARGE__", f"the file has {status.st_size} bytes, more than can be read as a note")
         return Leaf("file", file.read(), status)
 
 
@@ -963,6 +966,18 @@ class Tracked:
 
     entries: dict[str, tuple[str, str, str]] = field(default_factory=dict)
     twins: dict[str, str] = field(default_factory=dict)
+
+    def with_changes(self, changes: Mapping[str, Entry | None]) -> Tracked:
+        """The table after `changes`, so that one's own write does not make the whole index be read again."""
+        for stored, entry in changes.items():
+            path = nfc(stored)
+            if entry is None:
+                self.entries.pop(path, None)
+                self.twins.pop(twin_key(path), None)
+            else:
+                self.entries[path] = (stored, *entry)
+                self.twins[twin_key(path)] = path
+        return self
 
     def mode(self, path: str) -> str:
         """The mode git tracks `path` with, empty when it does not."""
@@ -1033,6 +1048,11 @@ class Repository:
         name = f"{commit}:{path}\n".encode("utf-8", "surrogateescape")
         answer = self.git.words("cat-file", "--batch-check=%(objectname) %(objecttype)", stdin=name).split()
         return answer[0] if answer[-1] == "blob" else None
+
+    def is_folder(self, commit: str, path: str) -> bool:
+        """Whether `commit` holds a folder at `path`."""
+        name = f"{commit}:{path}\n".encode("utf-8", "surrogateescape")
+        return self.git.words("cat-file", "--batch-check=%(objecttype)", stdin=name) == "tree"
 
     def is_ancestor(self, older: str, newer: str) -> bool:
         """Whether `newer` contains `older`."""
@@ -1177,12 +1197,16 @@ class Repository:
         work = self.own / f"tmp-real-index-{os.getpid()}"
         for leftover in (work, work.with_name(work.name + ".lock")):
             leftover.unlink(missing_ok=True)
+        before: tuple[int, ...] = ()
         with contextlib.suppress(FileNotFoundError):
+            before = signature(os.stat(self.real / "index"))
             shutil.copyfile(self.real / "index", work)
         info = index_info(changes, self.git.format)
         self.git.run("update-index", "-z", "--index-info", stdin=info, env={"GIT_INDEX_FILE": str(work)})
         shutil.copymode(self.real / "HEAD", work)
         os.rename(work, self.real / "index")
+        if before and before == self._tracked[0]:
+            self._tracked = (signature(os.stat(self.real / "index")), self._tracked[1].with_changes(changes))
 
     def commit_object(self, tree: str, parents: Sequence[str], message: str) -> str:
         """Store a commit by Talaria and return its id; no ref moves."""
@@ -1346,8 +1370,6 @@ class Reads:
 
     def _text(self, path: str) -> tuple[str, str]:
         content = self._content(path)
-        if len(content) > MAX_NOTE_BYTES:
-            raise Refused("__TOO_LARGE__", f"the file has {len(content)} bytes, more than can be read as a note")
         if b"\0" in content:
             raise bad_path("this is a binary file; only text can be read")
         try:
@@ -1365,7 +1387,7 @@ class Reads:
         if not mode.startswith("100"):
             raise bad_path("this is a link or a submodule; only files of the vault can be read")
         with Tree(self.repository.top) as tree:
-            leaf = tree.look(stored)
+            leaf = tree.look(stored, MAX_NOTE_BYTES)
         if leaf.kind == "absent":
             raise absent
         if leaf.kind != "file":
@@ -1590,6 +1612,8 @@ class Write:
                 raise bad_path(f"{'/'.join(self.parents[:number])} is not a folder of the vault")
         if tracked.mode(path) in {"120000", "160000"}:
             raise bad_path("there is a link or a submodule at this path")
+        if any(other.startswith(f"{path}/") for other in tracked.entries):
+            raise bad_path("there is a folder at this path")
         leaf = self.tree.look(path)
         if leaf.kind not in {"absent", "file"}:
             raise bad_path(f"there is a {leaf.kind} at this path")
@@ -1802,6 +1826,8 @@ class Sharing:
     def __init__(self, repository: Repository) -> None:
         self.repository = repository
         self.git = repository.git
+        # Whether nobody waits: then a slow remote may take all the time there is.
+        self.patient = False
 
     # --- what is known without the network
 
@@ -1853,17 +1879,20 @@ class Sharing:
 
     # --- the way out
 
-    def share(self, deadline: Deadline, commit: str | None = None, fetch_first: bool = False) -> Shared:
+    def share(self, deadline: Deadline, waiting_for: str | None = None, fetch_first: bool = False) -> Shared:
         """Push everything that is committed; return at the latest at `deadline`.
 
-        With `commit`: somebody who waits for that commit, satisfied as soon as another's push has taken it along.
+        `waiting_for` is the commit of a writer, who is content as soon as another's push has taken it along.
         """
         try:
             remote = self.remote()
             if remote is None:
                 return Shared(False, "no remote")
+            before = self.repository.ref(remote.tracking)
             with self.repository.flock("push.lock", deadline):
-                return self._share_locked(remote, deadline, commit, fetch_first)
+                if waiting_for and self._has(remote, waiting_for, before):
+                    return Shared(True)
+                return self._share_locked(remote, deadline, fetch_first)
         except Refused as refusal:
             reason = "other pushes are under way" if refusal.code == "__TIMEOUT__" else refusal.hint
             return Shared(False, reason)
@@ -1874,11 +1903,15 @@ class Sharing:
         except OSError as error:
             return self._failed(disk_words(error))
 
-    def _share_locked(self, remote: Remote, deadline: Deadline, commit: str | None, fetch_first: bool) -> Shared:
-        kept: list[str] = []
+    def _has(self, remote: Remote, commit: str, before: str | None) -> bool:
+        """Whether the remote got `commit` while we waited for our turn; `before` is what it had when we began."""
         known = self.repository.ref(remote.tracking)
-        if commit and known and (known == commit or self.repository.is_ancestor(commit, known)):
-            return Shared(True)
+        return known is not None and (
+            known == commit or (known != before and self.repository.is_ancestor(commit, known))
+        )
+
+    def _share_locked(self, remote: Remote, deadline: Deadline, fetch_first: bool) -> Shared:
+        kept: list[str] = []
         refused: str | None = ""
         for _ in range(PUSH_TRIES):
             if fetch_first:
@@ -1901,9 +1934,8 @@ class Sharing:
 
     def _push(self, remote: Remote, commit: str, deadline: Deadline) -> str | None:
         """None when the remote has the commit now, else git's complaint about a refusal. Other failures raise."""
-        seconds = min(PUSH_SECONDS, deadline.left())
-        if self._hurried():
-            seconds = min(seconds, HURRIED_PUSH_SECONDS)
+        seconds = min(HURRIED_PUSH_SECONDS if self._hurried() else PUSH_SECONDS, deadline.left())
+        seconds = deadline.left() if self.patient else seconds
         args = ("push", "--porcelain", "--no-verify", "--", remote.push_url, f"{commit}:refs/heads/{remote.branch}")
         process = self.git.start(args, self.git.remote_env())
         try:
@@ -1938,7 +1970,8 @@ class Sharing:
         ]
         args += ["--force", "--", remote.fetch_url, f"refs/heads/{remote.branch}:refs/talaria/theirs"]
         try:
-            self.git.run(*args, env=self.git.remote_env(), seconds=max(0.1, min(PUSH_SECONDS, deadline.left())))
+            seconds = deadline.left() if self.patient else min(PUSH_SECONDS, deadline.left())
+            self.git.run(*args, env=self.git.remote_env(), seconds=max(0.1, seconds))
         except GitFailed as error:
             if "find remote ref" in error.stderr:
                 return None
@@ -1952,14 +1985,23 @@ class Sharing:
             head = repository.head()
             if fault := repository.fault(head):
                 raise SyncStopped(fault)
+            self._refuse_rewritten(repository.ref(remote.tracking), theirs)
             kept: list[str] = []
             if head.commit is None or not repository.is_ancestor(theirs, head.commit):
                 new = theirs
                 if head.commit and not repository.is_ancestor(head.commit, theirs):
-                    new = Rebase(repository, self).onto(theirs, head.commit)
+                    new = Rebase(repository).onto(theirs, head.commit)
                 kept = Advance(repository, head.ref, head.commit, new).run(head)
             repository.note_ref(remote.tracking, theirs)
             return kept
+
+    def _refuse_rewritten(self, known: str | None, theirs: str) -> None:
+        """Raise SyncStopped when the remote lost commits it had: to drop them or to bring them back is not for us."""
+        if known and not self.repository.is_ancestor(known, theirs):
+            raise SyncStopped(
+                "the remote's history was rewritten: commits it had are gone; on the vault host, fetch and either "
+                "reset the branch to the remote's or push it back"
+            )
 
     # --- how the last try ended
 
@@ -1994,8 +2036,8 @@ class Sharing:
 class Rebase:
     """Puts local commits on top of the remote's, without touching working tree or index."""
 
-    def __init__(self, repository: Repository, sharing: Sharing) -> None:
-        self.repository, self.git, self.sharing = repository, repository.git, sharing
+    def __init__(self, repository: Repository) -> None:
+        self.repository, self.git = repository, repository.git
 
     def onto(self, theirs: str, ours: str) -> str:
         """The new tip. Raise SyncStopped when a person's own commits do not fit."""
@@ -2012,14 +2054,68 @@ class Rebase:
     def _replay(self, commit: str, parent: str | None, base: str) -> str:
         """`commit`'s change on top of `base`."""
         raw = self.git.run("cat-file", "commit", commit)[1]
+        found = re.search(rb"^Talaria-(?:Receipt|Kept-For): (\S+)$", raw, re.MULTILINE)
+        changes = changed_paths(self.git, parent, commit)
+        if not found or len(changes) != 1 or changes[0].new is None:
+            return self._replay_hand_made(raw, commit, parent, base)
+        return self._replay_note(raw, changes[0], base, found[1].decode())
+
+    # --- a commit of ours: one note. Git's own merge would follow a person's renames, and so might carry an agent's
+    # text into a folder that is not open for writing; git before 2.50 cannot be told otherwise.
+
+    def _replay_note(self, raw: bytes, change: Change, base: str, receipt: str) -> str:
+        assert change.new
+        if self._in_the_way(base, change.path):
+            raise SyncStopped(f"others made a folder of {change.path}, or a file of its folder; sort it out by hand")
+        theirs = self.repository.blob_at(base, change.path)
+        before = change.old[1] if change.old else None
+        if theirs in (before, change.new[1]):
+            return self._commit(raw, base, {change.path: change.new})
+        merged = self._merged(before, change.new[1], theirs) if before and theirs else None
+        if merged is not None:
+            return self._commit(raw, base, {change.path: (change.new[0], self.git.store("blob", merged))})
+        beside = conflict_path(change.path, receipt, lambda name: self.repository.blob_at(base, name) is not None)
+        return self._commit(raw, base, {beside: change.new}, f"Talaria-Conflict: {beside}\n")
+
+    def _in_the_way(self, base: str, path: str) -> bool:
+        """Whether a file stands where a folder is needed, or a folder where the note goes."""
+        parts = path.split("/")
+        parents = ["/".join(parts[:length]) for length in range(1, len(parts))]
+        return any(self.repository.blob_at(base, parent) for parent in parents) or self.repository.is_folder(base, path)
+
+    def _merged(self, before: str, ours: str, theirs: str) -> bytes | None:
+        """Both changes of one note put together; None when they touch the same lines."""
+        names = [self.repository.own / f"tmp-merge-{side}-{os.getpid()}" for side in ("ours", "before", "theirs")]
+        try:
+            with Blobs(self.git) as blobs:
+                for name, identity in zip(names, (ours, before, theirs), strict=True):
+                    name.unlink(missing_ok=True)
+                    write_durably(name, blobs.read(identity))
+            status, text = self.git.run("merge-file", "-p", "-q", *map(str, names), accept=range(256))
+        finally:
+            for name in names:
+                name.unlink(missing_ok=True)
+        return text if status == 0 else None
+
+    def _commit(self, raw: bytes, base: str, changes: Mapping[str, Entry | None], trailer: str = "") -> str:
+        tree = self.repository.tree_with(base, changes)
+        commit = self.git.store("commit", rewritten(raw, tree, base, self._committer(), trailer))
+        self.repository.adopt(commit)
+        return commit
+
+    # --- a person's commit: as git rebases it, or not at all
+
+    def _replay_hand_made(self, raw: bytes, commit: str, parent: str | None, base: str) -> str:
         side, change = self._sides(commit, parent, base)
         status, out = self.git.run(
             "merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", side, change, accept=(0, 1)
         )
-        if status == 0:
-            tree = out.split(b"\0")[0].decode("ascii").strip()
-            return self.git.store("commit", rewritten(raw, tree, base, self._committer()))
-        return self._set_beside(raw, commit, parent, base)
+        if status:
+            raise SyncStopped(
+                "commits made by hand on the vault host conflict with what others pushed; rebase them there by hand"
+            )
+        tree = out.split(b"\0")[0].decode("ascii").strip()
+        return self.git.store("commit", rewritten(raw, tree, base, self._committer()))
 
     def _sides(self, commit: str, parent: str | None, base: str) -> tuple[str, str]:
         """Two commits whose merge base is `commit`'s parent: git 2.39 cannot be told the base of a merge."""
@@ -2030,24 +2126,6 @@ class Rebase:
             return side, commit
         tree = self.git.words("rev-parse", f"{commit}^{{tree}}")
         return side, self.repository.commit_object(tree, [common], "side\n")
-
-    def _set_beside(self, raw: bytes, commit: str, parent: str | None, base: str) -> str:
-        """A note of ours that does not fit goes beside the remote's one; the commit's message names it."""
-        found = re.search(rb"^Talaria-(?:Receipt|Kept-For): (\S+)$", raw, re.MULTILINE)
-        changes = changed_paths(self.git, parent, commit)
-        if not found or len(changes) != 1 or changes[0].new is None:
-            raise SyncStopped(
-                "commits made by hand on the vault host conflict with what others pushed; rebase them there by hand"
-            )
-        change = changes[0]
-        beside = conflict_path(
-            change.path, found[1].decode(), lambda name: self.repository.blob_at(base, name) is not None
-        )
-        tree = self.repository.tree_with(base, {beside: change.new})
-        trailer = f"Talaria-Conflict: {beside}\n"
-        new = self.git.store("commit", rewritten(raw, tree, base, self._committer(), trailer))
-        self.repository.adopt(new)
-        return new
 
     def _committer(self) -> str:
         settings = self.repository.settings
@@ -2353,7 +2431,10 @@ class Vault:
         """What became of the commit. Raise Refused when somebody else's text won the path."""
         result: dict[str, Any] = {"pushed": shared.pushed} | ({"reason": shared.reason} if shared.reason else {})
         head = self.repository.head()
-        if "parent" not in facts or head.commit is None or self.repository.is_ancestor(facts["commit"], head.commit):
+        if "parent" not in facts or head.commit in (None, facts["commit"]):
+            return result
+        assert head.commit
+        if self.repository.is_ancestor(facts["commit"], head.commit):
             return result
         found = self.sharing.find(order.receipt, head.commit, facts["parent"])
         if found is None:
@@ -2413,10 +2494,12 @@ def attempt_of(request: Mapping[str, Any]) -> int:
 def push_once(vault: Vault) -> tuple[int, str]:
     """The timer's round: take over what others pushed, push what is not pushed; exit status and one line to log."""
     try:
-        with vault.repository.exclusive(Deadline(TIMER_SECONDS / 2)):
-            pass
+        if vault.repository.journal.exists():
+            with vault.repository.exclusive(Deadline(TIMER_SECONDS / 2)):
+                pass
     except Refused as refusal:
         return 1, f"vault: {refusal.hint}"
+    vault.sharing.patient = True
     shared = vault.sharing.share(Deadline(TIMER_SECONDS), fetch_first=True)
     tidy(vault.repository)
     kept = f"; left alone because changed by hand: {', '.join(shared.kept[:10])}" if shared.kept else ""
@@ -2434,13 +2517,43 @@ def tidy(repository: Repository) -> None:
             repository.git.run(*QUIET, "repack", "-d", "-l", "-q", env=repository.git.real_env(), seconds=TIMER_SECONDS)
 
 
-def serve(vault: Vault, source: IO[bytes], sink: IO[bytes]) -> None:
-    """Answer requests until the client closes the channel. Raise BrokenFrame when it does not speak the protocol."""
-    while frame := read_frame(source.read, MAX_HEADER_BYTES, MAX_BODY_BYTES):
+class Resident:
+    """The vault of a settings file, made anew when the file changes; says when this program itself was replaced."""
+
+    def __init__(self, config: str) -> None:
+        self.config = config
+        self.program = signature(os.stat(__file__))
+        self.seen = signature(os.stat(config))
+        self.vault = Vault(load_settings(config))
+
+    def answer(self, request: Mapping[str, Any], body: bytes) -> Answer:
+        """The answer under the settings of this moment. Raise Misconfigured when they became unusable."""
+        if (seen := signature(os.stat(self.config))) != self.seen:
+            self.vault, self.seen = Vault(load_settings(self.config)), seen
+        return self.vault.answer(request, body)
+
+    def outdated(self) -> bool:
+        """Whether a new release lies where this program was started from."""
+        return signature(os.stat(__file__)) != self.program
+
+
+def serve(resident: Resident, source: IO[bytes], sink: IO[bytes]) -> None:
+    """Answer requests until the client closes the channel, is silent for long, or a new release is there.
+
+    Raise BrokenFrame when the client does not speak the protocol.
+    """
+    while True:
+        signal.alarm(IDLE_SECONDS)  # ends this process, which is doing nothing
+        frame = read_frame(source.read, MAX_HEADER_BYTES, MAX_BODY_BYTES)
+        signal.alarm(0)
+        if frame is None:
+            return
         request, body = frame
-        answer, content = vault.answer(request, body)
+        answer, content = resident.answer(request, body)
         sink.write(encoded_frame({"id": request.get("id"), **answer}, content))
         sink.flush()
+        if resident.outdated():
+            return
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -2454,14 +2567,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("This key opens the vault's request channel only; it runs no commands.", file=sys.stderr)
         return 1
     try:
-        vault = Vault(load_settings(options.config))
+        resident = Resident(options.config)
         if options.push:
-            status, line = push_once(vault)
+            status, line = push_once(resident.vault)
             print(line)
             return status
-        serve(vault, sys.stdin.buffer, sys.stdout.buffer)
+        serve(resident, sys.stdin.buffer, sys.stdout.buffer)
     except (Misconfigured, BrokenFrame) as error:
         print(str(error), file=sys.stderr)
+        return 2
+    except FileNotFoundError as error:
+        print(f"{error.filename} cannot be read: {error.strerror}", file=sys.stderr)
         return 2
     except BrokenPipeError:
         return 0

@@ -62,6 +62,23 @@ class SshOpener:
 
     def open(self, deadline: Deadline) -> Channel:
         """A greeted channel on the shared connection, which is made first if need be."""
+        was_open = self._connection
+        try:
+            session = self._session(deadline)
+        except VaultUnreachable:
+            # A connection that died unnoticed says so only now; a new one deserves a try.
+            if was_open is None or not deadline.left():
+                raise
+            session = self._session(deadline)
+        channel = Channel(SshWire(session))
+        try:
+            channel.greet(deadline)
+        except BaseException:
+            channel.close()
+            raise
+        return channel
+
+    def _session(self, deadline: Deadline) -> paramiko.Channel:
         connection = self._connected(deadline)
         with self._ended_at(connection, deadline):
             try:
@@ -72,13 +89,7 @@ class SshOpener:
                 if not deadline.left():
                     raise AnswerLate("the vault host did not answer in time") from None
                 raise VaultUnreachable(f"the vault host opens no channel ({type(error).__name__})") from None
-        channel = Channel(SshWire(session))
-        try:
-            channel.greet(deadline)
-        except BaseException:
-            channel.close()
-            raise
-        return channel
+        return session
 
     def close(self) -> None:
         """End the connection and with it every channel."""
@@ -94,7 +105,7 @@ class SshOpener:
             if self._connection and self._connection.is_connected:
                 return self._connection
             if self._refusal and time.monotonic() < self._refusal[0]:
-                raise self._refusal[1]
+                raise type(self._refusal[1])(str(self._refusal[1]))
             try:
                 self._connection = self._connect(min(CONNECT_SECONDS, max(0.1, deadline.left())))
             except VaultUnreachable as error:

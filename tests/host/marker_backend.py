@@ -1,7 +1,7 @@
 """A backend that takes whatever a proxy lets through, says so in every answer and keeps what it was asked.
 
-Runs on the test host: `marker_backend.py PORT RECORD`. It is laxer than any real server: any method, any request target,
-and any `Upgrade` is granted, after which the client speaks plain HTTP to it through the tunnel.
+Runs on the test host: `marker_backend.py PORT RECORD`. It is laxer than any real server: any method, any request
+target and any `Upgrade` is granted, after which the client speaks plain HTTP to it through the tunnel.
 """
 
 import json

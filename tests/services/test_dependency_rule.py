@@ -47,7 +47,7 @@ def modules(package: str) -> Iterator[tuple[str, Path]]:
 
 def imports(path: Path) -> set[str]:
     """Every module that a file names in an import, wherever it stands; `from a import b` counts as a.b too."""
-    found = set()
+    found: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
             found.update(alias.name for alias in node.names)

@@ -1,12 +1,18 @@
-"""Ansible callback: writes what a run did on each host, as JSON, to the file that TALARIA_RECAP names."""
+"""Ansible callback: writes what a run did on each host, as JSON, to the file that TALARIA_RECAP names.
+
+It also prints which tasks took longest.
+"""
 
 import json
 import os
+import time
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
 from ansible.plugins.callback import CallbackBase
+
+SLOWEST_TASKS = 12
 
 DOCUMENTATION = """
 name: recap
@@ -27,6 +33,15 @@ class CallbackModule(CallbackBase):  # type: ignore[misc]  # ansible-core has no
     def __init__(self) -> None:
         super().__init__()
         self._changed: dict[str, list[str]] = defaultdict(list)
+        self._starts: list[tuple[float, str]] = []
+
+    def v2_playbook_on_task_start(self, task: Any, is_conditional: bool) -> None:
+        """Remember when a task began; the one before ended then."""
+        self._starts.append((time.monotonic(), task.get_name()))
+
+    def v2_playbook_on_handler_task_start(self, task: Any) -> None:
+        """Remember when a handler began."""
+        self.v2_playbook_on_task_start(task, False)
 
     def v2_runner_on_ok(self, result: Any) -> None:
         """Remember a task that changed something."""
@@ -39,3 +54,10 @@ class CallbackModule(CallbackBase):  # type: ignore[misc]  # ansible-core has no
             host: {"totals": stats.summarize(host), "changed": self._changed[host]} for host in sorted(stats.processed)
         }
         Path(os.environ["TALARIA_RECAP"]).write_text(json.dumps(recap))
+        ends = [start for start, _ in self._starts[1:]] + [time.monotonic()]
+        took = sorted(
+            ((end - start, name) for end, (start, name) in zip(ends, self._starts, strict=True)), reverse=True
+        )
+        self._display.banner(f"SLOWEST of {len(took)} tasks")
+        for seconds, name in took[:SLOWEST_TASKS]:
+            self._display.display(f"{seconds:7.1f} s  {name}")

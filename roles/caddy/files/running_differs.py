@@ -49,7 +49,8 @@ def settled(value: object) -> object:
     if isinstance(value, dict):
         return {key: settled(member) for key, member in value.items()}
     if isinstance(value, list):
-        return sorted(value) if all(isinstance(member, str) for member in value) else [settled(member) for member in value]
+        members = [settled(member) for member in value]
+        return sorted(members, key=str) if all(isinstance(member, str) for member in value) else members
     return value
 
 

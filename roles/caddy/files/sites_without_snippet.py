@@ -30,5 +30,6 @@ def exposed(servers: dict[str, dict[str, list[object]]]) -> Iterator[str]:
 if __name__ == "__main__":
     command = ["/usr/bin/caddy", "adapt", "--adapter", "caddyfile", "--config", sys.argv[1]]
     # Caddy would leave a directory in the home of whoever calls it.
-    adapted = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, env={"HOME": "/nonexistent"}).stdout)
+    adapt = subprocess.run(command, check=True, stdout=subprocess.PIPE, env={"HOME": "/nonexistent"})
+    adapted = json.loads(adapt.stdout)
     print("\n".join(exposed(adapted.get("apps", {}).get("http", {}).get("servers", {}))))

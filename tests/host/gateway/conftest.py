@@ -39,7 +39,7 @@ def root(host: Host) -> Iterator[Host]:
 
 @pytest.fixture(scope="module")
 def variables(host: Host) -> dict[str, Any]:
-    """The inventory's variables of the host, as they are written there."""
+    """The inventory's variables of the host, as they are written there: templates in them are not evaluated."""
     return dict(host.ansible.get_variables())
 
 
@@ -118,7 +118,7 @@ def tokens_of(variables: dict[str, Any]) -> dict[str, str]:
 @pytest.fixture(scope="module")
 def gateway(host: Host, variables: dict[str, Any]) -> Iterator[Gateway]:
     """The gateway's loopback port, brought to this machine by `ssh -L`: what an agent on the host would talk to."""
-    remote = variables.get("mcp_gateway_listen", [{"port": 8710}])[0]["port"]
+    remote = variables["talaria_gateway_port"]
     with socket.create_server(("127.0.0.1", 0)) as probe:
         local = probe.getsockname()[1]
     forward = ["-N", "-o", "ExitOnForwardFailure=yes", "-L", f"127.0.0.1:{local}:127.0.0.1:{remote}"]

@@ -344,7 +344,7 @@ async def serving(site: Site) -> AsyncIterator[Running]:
             gateway, lifespan="off", log_config=None, ws="none", proxy_headers=False, timeout_graceful_shutdown=1
         )
         server = uvicorn.Server(config)
-        server.capture_signals = contextlib.nullcontext  # type: ignore[method-assign]  # signals belong to pytest
+        server.capture_signals = contextlib.nullcontext  # type: ignore[method-assign, assignment]  # signals belong to pytest
         tasks.start_soon(server.serve, [listener])
         await until(lambda: server.started)
         yield Running(site, gateway, f"http://127.0.0.1:{port}", port)

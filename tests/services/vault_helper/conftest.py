@@ -1,7 +1,6 @@
 """A vault with a remote and a person beside it: real repositories, made once and copied for every test."""
 
 # Notes in other scripts are the point.
-# ruff: noqa: RUF001
 
 import hashlib
 import itertools

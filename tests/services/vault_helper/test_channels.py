@@ -51,6 +51,45 @@ def test_anything_but_a_frame_within_the_limits_ends_the_channel(raw: bytes) -> 
         shell.read_frame(io.BytesIO(raw).read, 1024, 1024)
 
 
+def resident(place: Place) -> shell.Resident:
+    """As the forced command makes it from its settings file."""
+    file = place.root / "shell.json"
+    file.write_text(json.dumps(place.settings))
+    return shell.Resident(str(file))
+
+
+def test_changed_settings_hold_from_the_next_request_on(place: Place) -> None:
+    served = resident(place)
+    header, body = place.order("inbox/a.md", "x")
+    place.settings["writable_prefixes"] = []
+    (place.root / "shell.json").write_text(json.dumps(place.settings))
+    assert served.answer(header, body)[0]["code"] == "__BAD_PATH__"
+    (place.root / "shell.json").write_text("{")
+    with pytest.raises(shell.Misconfigured):
+        served.answer(header, body)
+
+
+def test_a_channel_ends_after_its_answer_when_a_new_release_was_installed(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    served = resident(place)
+    monkeypatch.setattr(served, "program", ())
+    sink = io.BytesIO()
+    shell.serve(served, io.BytesIO(shell.encoded_frame({"op": "hello"}) * 2), sink)
+    assert sink.getvalue().count(shell.MAGIC) == 1
+
+
+def test_a_silent_client_does_not_keep_a_process_forever(place: Place) -> None:
+    file = place.root / "shell.json"
+    file.write_text(json.dumps(place.settings))
+    program = place.root / "shell.py"
+    program.write_text(Path(shell.__file__).read_text().replace("IDLE_SECONDS = 900", "IDLE_SECONDS = 1"))
+    command = [sys.executable, "-I", str(program), "--config", str(file)]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert process.wait(10) == -signal.SIGALRM
+    process.communicate()
+
+
 def test_many_requests_are_served_one_after_another_and_odd_ones_answered_in_words(place: Place) -> None:
     requests: list[dict[str, object]] = [
         {"op": "hello", "id": 1},
@@ -64,7 +103,7 @@ def test_many_requests_are_served_one_after_another_and_odd_ones_answered_in_wor
     ]
     source = io.BytesIO(b"".join(shell.encoded_frame(request) for request in requests))
     sink = io.BytesIO()
-    shell.serve(place.vault, source, sink)
+    shell.serve(resident(place), source, sink)
     sink.seek(0)
     answers = []
     while frame := shell.read_frame(sink.read, 10_000, 10_000):
@@ -344,7 +383,8 @@ def test_push_and_shell_are_the_forced_command(place: Place, capsys: pytest.Capt
     assert main(["push", "--config", str(file)]) == 0
     assert capsys.readouterr().out == "vault: in step with the remote\n"
     command = [sys.executable, "-m", "vault_helper.cli", "shell", "--config", str(file)]
-    env = {**os.environ, "PYTHONPATH": str(Path(shell.__file__).parents[1])}
+    paths = [str(Path(shell.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
     done = subprocess.run(
         command, input=shell.encoded_frame({"op": "hello", "id": 1}), env=env, capture_output=True, check=True
     )

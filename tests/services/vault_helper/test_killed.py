@@ -14,14 +14,25 @@ PROGRAM = "tests.services.vault_helper.killed"
 LEAST_STEPS = {"create": 20, "overwrite": 25, "take_over": 40}
 
 
+@pytest.fixture(scope="module")
+def runs(template: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, subprocess.Popen[str]]:
+    """All scenarios at once, on whatever cores there are."""
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "services"), os.environ.get("PYTHONPATH", "")])}
+    started = {}
+    for scenario in LEAST_STEPS:
+        command = [sys.executable, "-m", PROGRAM, scenario, str(template), str(tmp_path_factory.mktemp(scenario))]
+        started[scenario] = subprocess.Popen(
+            command, cwd=ROOT, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+    return started
+
+
 @pytest.mark.timeout(240)
 @pytest.mark.parametrize("scenario", sorted(LEAST_STEPS))
-def test_killed_at_every_step(scenario: str, template: Path, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", PROGRAM, scenario, str(template), str(tmp_path)]
-    env = {**os.environ, "PYTHONPATH": str(ROOT / "services")}
-    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
-    steps = [json.loads(line) for line in done.stdout.splitlines()]
-    assert done.returncode == 0, done.stderr
+def test_killed_at_every_step(scenario: str, runs: dict[str, subprocess.Popen[str]]) -> None:
+    output, complaints = runs[scenario].communicate()
+    steps = [json.loads(line) for line in output.splitlines()]
+    assert runs[scenario].returncode == 0, complaints
     assert [step for step in steps if step["faults"]] == []
     assert steps[-1]["killed"] is False
     assert len(steps) > LEAST_STEPS[scenario]

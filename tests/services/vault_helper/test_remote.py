@@ -105,6 +105,62 @@ def test_a_note_deleted_by_a_person_stays_deleted_and_ours_lies_beside(
     place.assert_sound()
 
 
+def test_a_note_moved_by_a_person_does_not_take_our_text_along(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else an agent's text would land in a folder that is not open for writing."""
+    lines = [f"line {n}\n" for n in range(30)]
+    place.write("inbox/long.md", "".join(lines))
+
+    def move() -> None:
+        clone = place.person()
+        (clone / "archive").mkdir()
+        place.git("mv", "inbox/long.md", "archive/long.md", cwd=clone)
+        place.git("commit", "-qm", "archive", cwd=clone)
+        place.git("push", "-q", cwd=clone)
+
+    before_the_push(place, monkeypatch, move)
+    answer = place.write("inbox/long.md", "".join([*lines, "ours\n"]), digest("".join(lines)))
+    assert answer["code"] == "__CONFLICT__"
+    assert place.text("archive/long.md") == "".join(lines)
+    assert "ours" in place.text(answer["facts"]["conflict_path"])
+    place.assert_sound()
+
+
+def test_a_folder_moved_by_a_person_does_not_move_a_new_note(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    def move() -> None:
+        clone = place.person()
+        place.git("mv", "research", "archive", cwd=clone)
+        place.git("commit", "-qm", "archive", cwd=clone)
+        place.git("push", "-q", cwd=clone)
+
+    before_the_push(place, monkeypatch, move)
+    assert place.write("research/new.md", "ours\n")["pushed"] is True
+    assert place.text("research/new.md") == "ours\n"
+    assert not (place.path / "archive/new.md").exists()
+    place.assert_sound()
+
+
+def test_a_rewritten_remote_stops_the_push_so_that_nothing_is_lost_or_brought_back(place: Place) -> None:
+    place.write("inbox/leaked.md", "a secret\n")
+    clone = place.person()
+    place.git("reset", "-q", "--hard", "HEAD~1", cwd=clone)
+    place.git("commit", "-q", "--allow-empty", "-m", "rewritten", cwd=clone)
+    place.git("push", "-q", "--force", cwd=clone)
+    away(place)
+    assert place.write("inbox/later.md", "later\n")["pushed"] is False
+    back(place)
+    code, line = shell.push_once(place.vault)
+    assert code == 1
+    assert "rewritten" in line
+    assert place.subjects(place.remote) == ["rewritten", "Begin"]
+    assert place.subjects()[:2] == ["Add inbox/later.md", "Add inbox/leaked.md"]
+    place.git("fetch", "-q")
+    place.git("rebase", "-q", "--onto", "origin/main", "main~1", "main")
+    assert shell.push_once(place.vault)[0] == 0
+    assert place.subjects(place.remote) == ["Add inbox/later.md", "rewritten", "Begin"]
+    assert not (place.path / "inbox/leaked.md").exists()
+    place.assert_sound()
+
+
 def test_a_person_who_did_the_very_same_is_no_conflict(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     before_the_push(place, monkeypatch, lambda: place.person_pushes("inbox/first.md", "same\n"))
     answer = place.write("inbox/first.md", "same\n", digest("first\n"), receipt="r-same")
@@ -168,6 +224,18 @@ def test_a_chain_of_conflicting_writes_keeps_every_text(place: Place) -> None:
     assert place.text("inbox/first.md") == "theirs\n"
     assert place.text("inbox/first.conflict-r-one.md") == "ours 1\n"
     assert place.text("inbox/first.conflict-r-two.md") == "ours 2\n"
+    place.assert_sound()
+
+
+def test_a_folder_that_others_put_in_the_way_stops_the_push(place: Place) -> None:
+    away(place)
+    assert place.write("inbox/x.md", "ours\n")["pushed"] is False
+    back(place)
+    place.person_pushes("inbox/x.md/theirs.md", "theirs\n")
+    code, line = shell.push_once(place.vault)
+    assert code == 1
+    assert "sort it out by hand" in line
+    assert place.text("inbox/x.md") == "ours\n"
     place.assert_sound()
 
 
@@ -281,6 +349,7 @@ def test_an_empty_vault_takes_over_the_remotes_history(place: Place, empty_place
 
 
 def test_unrelated_histories_of_ours_are_put_on_top(place: Place, empty_place: Place) -> None:
+    away(empty_place)
     empty_place.write("inbox/first.md", "ours\n")
     empty_place.write("inbox/other.md", "ours too\n")
     empty_place.git("remote", "set-url", "origin", str(place.remote))

@@ -1,7 +1,6 @@
 """Search, list and read on real notes."""
 
 # Text in other scripts is the point.
-# ruff: noqa: RUF001
 
 import time
 from collections.abc import Callable

@@ -137,6 +137,12 @@ def test_a_folder_named_like_a_note_is_no_note(place: Place) -> None:
     assert place.write("inbox/x.md", "x")["code"] == "__BAD_PATH__"
     assert place.ask("read", path="inbox/x.md")["code"] == "__NOT_FOUND__"
     assert place.write("inbox/first.md/below.md", "x")["code"] == "__BAD_PATH__"
+    (place.path / "inbox/deep.md").mkdir()
+    (place.path / "inbox/deep.md/a.md").write_text("a\n")
+    place.git("add", "-A")
+    place.git("commit", "-qm", "deep")
+    shutil.rmtree(place.path / "inbox/deep.md")
+    assert place.write("inbox/deep.md", "x")["code"] == "__BAD_PATH__"
 
 
 def test_submodules_and_repositories_inside_are_out_of_bounds(place: Place) -> None:

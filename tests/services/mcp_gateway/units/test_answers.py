@@ -1,6 +1,6 @@
 """What an agent reads is compact JSON of bounded length, and nothing in it can give it orders."""
 
-# ruff: noqa: RUF001  # look-alike letters are what is tested
+# look-alike letters are what is tested
 import json
 
 import pytest

@@ -1,6 +1,6 @@
 """Which paths the gate guards, who is a peer on this machine, and what a narrowing query means."""
 
-# ruff: noqa: RUF001  # look-alike letters are what is tested
+# look-alike letters are what is tested
 from typing import Any
 
 import pytest
