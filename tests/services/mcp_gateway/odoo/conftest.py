@@ -3,6 +3,8 @@
 With TALARIA_TEST_ODOO_URL, _DATABASE, _LOGIN, _KEY and _TRANSPORT set, the same tests run against that server instead.
 The user must be able to manage projects and sales and have an employee. TALARIA_TEST_ODOO_USERS may name further
 users as JSON, {"worker": "key", "limited": "key", "noemp": "key"}; the tests that need one run only with it.
+
+Longer than most files, because what fixtures share cannot be imported from a neighbour.
 """
 
 import asyncio
