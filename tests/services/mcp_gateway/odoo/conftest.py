@@ -244,7 +244,7 @@ class Agent:
 
     def crm_stage(self, won: bool) -> int:
         rows = self.raw("crm.stage", "search_read", domain=[["is_won", "=", won]], fields=["name"], order="sequence,id")
-        return int(rows[-1]["id"])
+        return int(rows[0]["id"])
 
 
 @pytest.fixture
