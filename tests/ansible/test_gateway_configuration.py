@@ -70,13 +70,14 @@ def play(directory: Path) -> dict[str, Any]:
         for name in TEMPLATES
     ]
     known_hosts = {"content": "{{ _mcp_gateway_known_hosts }}", "dest": f"{directory}/known_hosts", "mode": "0600"}
+    secrets = {"content": "{{ _mcp_gateway_secrets | to_json }}", "dest": f"{directory}/secrets", "mode": "0600"}
     return {
         "hosts": "localhost",
         "connection": "local",
         "gather_facts": False,
         "vars": {"_common_release": "/opt/talaria/releases/1"},
         "vars_files": [f"{ROLE}/defaults/main.yml", f"{ROLE}/vars/main.yml", f"{directory}/given.json"],
-        "tasks": [*tasks, {"ansible.builtin.copy": known_hosts}],
+        "tasks": [*tasks, {"ansible.builtin.copy": known_hosts}, {"ansible.builtin.copy": secrets}],
     }
 
 
@@ -161,5 +162,7 @@ def test_the_key_of_odoo_is_named_but_never_written_into_configuration_or_unit(w
     }
     credential = "LoadCredential=odoo.key:/etc/talaria/credentials/mcp_gateway/odoo.key"
     assert credential in (written / "mcp_gateway.service").read_text().splitlines()
+    given = {secret["name"]: secret["content"] for secret in json.loads((written / "secrets").read_text())}
+    assert given["odoo.key"] == ODOO_KEY
     for file in (*TEMPLATES, "known_hosts"):
         assert ODOO_KEY not in (written / file).read_text()
