@@ -13,7 +13,19 @@ PACKAGES = sorted(path.parent.name for path in SERVICES.glob("*/__init__.py"))
 # Inside the gateway: a module may import its own layer and those below it.
 LAYERS = (
     # What everything speaks: words, codes, shapes and decisions.
-    {"__init__", "errors", "tools", "answers", "schemas", "policies", "settings", "arguments", "audit", "metrics"},
+    {
+        "__init__",
+        "errors",
+        "tools",
+        "answers",
+        "schemas",
+        "policies",
+        "settings",
+        "arguments",
+        "audit",
+        "undo",
+        "metrics",
+    },
     {"ports"},
     {"actions"},
     {"calls", "clients", "backends", "notify", "logs", "connection"},
