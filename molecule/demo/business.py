@@ -70,7 +70,7 @@ async def show_tasks(worker: Worker, stamp: str, project_id: int) -> int:
     made = await worker.does("odoo_create_task", "task {id} for {deadline}, receipt {receipt}", **given)
     await worker.does("odoo_create_task", "sent a second time, it is still task {id} (repeated: {repeated})", **given)
     moved = {"task_id": made["id"], "stage_id": stages[-1]["id"]}
-    await worker.does("odoo_update_task", "changed: {changed}", task_id=made["id"], description="Ask for matt paper")
+    await worker.does("odoo_update_task", "changed {changed[0]}", task_id=made["id"], description="Ask for matt paper")
     await worker.does("odoo_move_task_stage", "from {from_stage} to {stage}", **moved)
     await worker.does("odoo_list_tasks", "{total} tasks", project_id=project_id)
     read = await worker.does("odoo_get_task", "read back", task_id=made["id"])
@@ -81,7 +81,7 @@ async def show_tasks(worker: Worker, stamp: str, project_id: int) -> int:
 async def show_contacts(worker: Worker, stamp: str) -> None:
     """A contact made, changed and found without its accents."""
     made = await worker.does("odoo_create_contact", "contact {id}, {name}", name=f"Zoé Demo {stamp}", country="BE")
-    await worker.does("odoo_update_contact", "changed: {changed}", contact_id=made["id"], email="zoe@demo.example")
+    await worker.does("odoo_update_contact", "changed {changed[0]}", contact_id=made["id"], email="zoe@demo.example")
     await worker.does("odoo_search_contacts", '{total} found by "zoe demo"', name="zoe demo")
 
 
@@ -99,7 +99,7 @@ async def show_leads(worker: Worker, stamp: str) -> None:
     """A lead through the pipeline, deleted, and brought back by the operator."""
     stages = (await worker.does("crm_list_stages", "{total} stages"))["stages"]
     made = await worker.does("crm_create_lead", "lead {id}, {name}", name=f"Sandals {stamp}", expected_revenue=1200)
-    await worker.does("crm_update_lead", "changed: {changed}", lead_id=made["id"], contact_name="Hermes")
+    await worker.does("crm_update_lead", "changed {changed[0]}", lead_id=made["id"], contact_name="Hermes")
     await worker.does("crm_move_stage", "lead {id} is moved", lead_id=made["id"], stage_id=stages[1]["id"])
     await worker.does("crm_list_leads", '{total} found by "sandals"', query=f"sandals {stamp}")
     gone = await worker.does("crm_delete_lead", "lead {id} is deleted, receipt {receipt}", lead_id=made["id"])
