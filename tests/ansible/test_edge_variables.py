@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 import yaml
-from ansible.parsing.dataloader import DataLoader  # type: ignore[import-untyped]
-from ansible.template import Templar, trust_as_template  # type: ignore[import-untyped]
+from ansible.parsing.dataloader import DataLoader
+from ansible.template import Templar, trust_as_template
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = """
