@@ -59,7 +59,9 @@ def test_prometheus_listens_on_loopback_only(host: Host, public: Public) -> None
 
 def test_prometheus_has_never_listened_on_another_address(host: Host) -> None:
     """The package starts it at once, on every address if nothing says otherwise: a minute is enough for a scanner."""
-    starts = host.check_output("journalctl --no-pager --output cat --unit prometheus.service --grep 'Start listening'")
+    since = "@$(($(stat -c %Y /etc/systemd/system/prometheus.service.d/talaria.conf) - 1))"
+    journal = f'journalctl --no-pager --output cat --unit prometheus.service --since "{since}"'
+    starts = host.check_output(f"{journal} | grep 'Start listening'")
     addresses = re.findall(r"address=(\S+)", starts)
     assert addresses
     assert set(addresses) == {"127.0.0.1:9090"}
@@ -135,7 +137,11 @@ def test_a_killed_prometheus_comes_back(host: Host) -> None:
     """The watchman gets up again without anybody being woken."""
     before = host.check_output("systemctl show -P MainPID prometheus.service")
     host.check_output("systemctl kill --signal KILL prometheus.service")
-    wait = "for i in $(seq 200); do ss -Hltn | grep -q 127.0.0.1:9090 && break; sleep 0.1; done"
+    wait = "for i in $(seq 100); do ss -Hltn | grep -q 127.0.0.1:9090 && break; sleep 0.1; done"
     after = host.check_output(f"sleep 0.3; {wait}; systemctl show -P MainPID prometheus.service")
     assert after not in ("0", before)
+    deadline = time.monotonic() + 30  # it reads back what it had not yet written in order
+    while (readiness := ask(host, "/-/ready")[0]) == 503 and time.monotonic() < deadline:
+        time.sleep(0.5)
+    assert readiness == 200
     assert api(host, "status/buildinfo")["version"]

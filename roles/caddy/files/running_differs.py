@@ -1,4 +1,4 @@
-"""Say whether the running Caddy serves what its Caddyfile says: `same`, `different`, or `unreachable` when it does not tell.
+"""Say whether the running Caddy serves what its Caddyfile says: `same`, `different`, or `unreachable`.
 
 Asks the process itself over its admin socket, so that it does not matter how earlier deployments ended.
 """

@@ -21,10 +21,12 @@ def exposed(servers: dict[str, dict[str, list[object]]]) -> Iterator[str]:
         listen = [str(address) for address in server.get("listen", [])]
         if all(address.startswith(("127.", "[::1]", "localhost", "unix/")) for address in listen):
             continue
-        for route in server.get("routes", []):
-            if isinstance(route, dict) and not hides(route):
-                hosts = [host for match in route.get("match", []) for host in match.get("host", [])]
-                yield f"{', '.join(hosts) or 'any host'} on {', '.join(listen)}"
+        sites: dict[str, list[object]] = {}
+        for route in server.get("routes", []):  # a site of all hosts is several routes, any other is one
+            matches = route.get("match", []) if isinstance(route, dict) else []
+            hosts = ", ".join(host for match in matches for host in match.get("host", []))
+            sites.setdefault(hosts or "any host", []).append(route)
+        yield from (f"{hosts} on {', '.join(listen)}" for hosts, routes in sites.items() if not hides(routes))
 
 
 if __name__ == "__main__":
