@@ -233,7 +233,10 @@ class VaultClient:
         if not answer["found"]:
             return None
         if answer["conflict_path"]:
-            hint = "somebody else changed this note at the same time: theirs is at path, yours at conflict_path"
+            hint = (
+                "somebody else changed or removed this note at the same time: theirs is at path unless removed, "
+                "yours was kept at conflict_path"
+            )
             raise VaultRefused("__CONFLICT__", hint, {"path": header["path"], "conflict_path": answer["conflict_path"]})
         reason = {} if answer["pushed"] else {"reason": "the connection broke; the push is left to the timer"}
         return {"commit": answer["commit"], "pushed": answer["pushed"], **reason}

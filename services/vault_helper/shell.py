@@ -717,12 +717,12 @@ class Git:
             out, err = process.communicate(stdin, timeout=seconds)
         except subprocess.TimeoutExpired:
             end_group(process)
-            raise GitLate(args[0], -1, f"no answer within {seconds:.0f} s") from None
+            raise GitLate(verb(args), -1, f"no answer within {seconds:.0f} s") from None
         except BaseException:
             end_group(process)
             raise
         if process.returncode not in accept:
-            raise GitFailed(args[0], process.returncode, err.decode("utf-8", "replace"))
+            raise GitFailed(verb(args), process.returncode, err.decode("utf-8", "replace"))
         return process.returncode, out
 
     def words(self, *args: str, **options: Any) -> str:
@@ -749,6 +749,12 @@ class Git:
 SAFE_PATH = "/usr/local/bin:/usr/bin:/bin"
 # Options for commands in the vault's own git directory, whose configuration is read there.
 QUIET = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "gc.auto=0", "-c", "core.pager=cat")
+
+
+def verb(args: Sequence[str]) -> str:
+    """What git was to do, of its arguments: the first that is neither an option nor an option's value."""
+    values = {at + 1 for at, word in enumerate(args) if word == "-c"}
+    return next((word for at, word in enumerate(args) if at not in values and not word.startswith("-")), "")
 
 
 def signature(found: os.stat_result) -> tuple[int, ...]:
@@ -1150,13 +1156,15 @@ class Repository:
         """Move a ref of the vault from `old` to `new`, or raise GitFailed."""
         zero = "0" * len(new)
         command = (*QUIET, "update-ref", "-m", f"talaria: {why}", ref, new, old or zero)
-        for attempt in range(3):
+        # Long enough for a lock that a process left behind when it died just now.
+        until = time.monotonic() + STALE_LOCK_SECONDS + 1
+        while True:
             try:
                 self.git.run(*command, env=self.git.real_env())
             except GitFailed as error:
-                if attempt == 2 or ".lock" not in error.stderr:
+                if ".lock" not in error.stderr or time.monotonic() > until:
                     raise
-                time.sleep(0.05)
+                time.sleep(0.1)
                 for name in (ref, "HEAD", "packed-refs"):
                     self.remove_dead_lock(self.real / f"{name}.lock")
             else:
@@ -1599,10 +1607,20 @@ class Write:
         same = leaf.kind == "file" and leaf.content == self.order.content
         refusal = overwrite_refusal(leaf.kind == "file", same, short_hash(leaf.content), self.order.base_hash)
         if refusal:
-            raise refusal
+            raise self._readable(refusal)
         if same and committed == blob:
             return {"commit": self._last_commit(head), "repeated": True}
         return {"commit": self._carry_out(head, leaf, committed, blob), "repeated": same, "parent": head.commit}
+
+    def _readable(self, refusal: Refused) -> Refused:
+        """The refusal, without the advice to read what no read shows."""
+        if refusal.code != "__EXISTS__" or self.order.path in self.repository.tracked().entries:
+            return refusal
+        return Refused(
+            "__EXISTS__",
+            "a file that is not part of the vault yet lies at this path on the vault host; choose another path, or ask "
+            "the operator to commit it",
+        )
 
     def _look(self) -> Leaf:
         """What stands at the path now. Raise bad_path when nothing may be put there."""
@@ -2443,8 +2461,8 @@ class Vault:
         if beside:
             raise Refused(
                 "__CONFLICT__",
-                "somebody else changed this note at the same time: theirs is at path, yours was kept at conflict_path; "
-                "read both and write what should stand",
+                "somebody else changed or removed this note at the same time: theirs is at path unless removed, "
+                "yours was kept at conflict_path; read what there is and write what should stand",
                 path=order.path,
                 conflict_path=beside,
                 commit=commit,

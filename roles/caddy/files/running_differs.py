@@ -1,4 +1,4 @@
-"""Say whether the running Caddy serves what its Caddyfile says: `same` or `different`.
+"""Say whether the running Caddy serves what its Caddyfile says: `same`, `different`, or `unreachable` when it does not tell.
 
 Asks the process itself over its admin socket, so that it does not matter how earlier deployments ended.
 """
@@ -55,4 +55,8 @@ def settled(value: object) -> object:
 
 
 if __name__ == "__main__":
-    print("same" if settled(running(sys.argv[1])) == settled(written(sys.argv[2])) else "different")
+    serves = running(sys.argv[1])
+    if serves is None:
+        print("unreachable")
+    else:
+        print("same" if settled(serves) == settled(written(sys.argv[2])) else "different")

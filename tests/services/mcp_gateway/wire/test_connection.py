@@ -1,12 +1,13 @@
 """What a peer may send and how long it may take: bounded before anybody has asked who it is."""
 
+import contextlib
 from typing import Any
 
 import anyio
 import pytest
 
 from mcp_gateway import connection
-from mcp_gateway.channels import wire
+from mcp_gateway.channels import streams, wire
 
 pytestmark = pytest.mark.anyio
 
@@ -129,3 +130,50 @@ async def test_a_trickled_body_ends_with_a_408(running: Any, monkeypatch: pytest
         tasks.cancel_scope.cancel()
     assert answer.startswith(b"HTTP/1.1 408 ")
     assert b"connection: close" in answer
+
+
+async def test_one_client_cannot_fill_the_memory_with_bodies_under_way(
+    running: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The ninth large one is read no further than the HTTP server does by itself; a small one is not held up."""
+    monkeypatch.setattr(wire, "BODY_SECONDS", 3.0)
+    token = b"Authorization: Bearer token-of-hermes-0123456789"
+    head = running.head("POST", "/mcp/tools", token, b"Content-Length: 1000000")
+    kept = 0
+    original = wire._body
+
+    async def counting(scope: Any, receive: Any, limit: int, turn: Any) -> bytes:
+        async def counted() -> Any:
+            nonlocal kept
+            message = await receive()
+            kept += len(message.get("body", b""))
+            return message
+
+        return await original(scope, counted, limit, turn)
+
+    monkeypatch.setattr(wire, "_body", counting)
+    async with contextlib.AsyncExitStack() as stack, anyio.create_task_group() as tasks:
+        for _ in range(24):
+            stream = await stack.enter_async_context(await anyio.connect_tcp("127.0.0.1", running.port))
+            tasks.start_soon(stream.send, head + b" " * 900_000)
+        await anyio.sleep(1)
+        assert kept < (wire.LARGE_BODIES + 4) * 1024 * 1024
+        async with running.session() as client:
+            body = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+            assert (await client.post("/mcp/tools", json=body)).status_code == 200
+        tasks.cancel_scope.cancel()
+
+
+async def test_one_client_cannot_open_streams_without_end(
+    running: Any, monkeypatch: pytest.MonkeyPatch, modern_request: Any
+) -> None:
+    monkeypatch.setattr(streams, "MAX_PER_CLIENT", 3)
+    headers, body = modern_request("subscriptions/listen", notifications={"toolsListChanged": True})
+    async with running.http() as client, contextlib.AsyncExitStack() as stack:
+        begun, texts = [], []  # a text that nobody holds on to closes its response
+        for _ in range(4):
+            response = await stack.enter_async_context(client.stream("POST", "/mcp/tools", json=body, headers=headers))
+            texts.append(response.aiter_text())
+            begun.append(await anext(texts[-1]))
+    assert ["acknowledged" in words for words in begun] == [True, True, True, False]
+    assert "Too many open streams" in begun[3]
