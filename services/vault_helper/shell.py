@@ -1815,22 +1815,23 @@ def url_fault(url: str, top: Path) -> str | None:
 
 def push_reason(stderr: str) -> str:
     """Why a push or fetch failed, in plain words and without credentials."""
+    # In this order: git says "unable to access" also when a server answered, and a commit's name may hold any digits.
     known = (
+        (r"remote rejected|declined", "the remote refused the push"),
+        (
+            r"Permission denied|Authentication failed|could not read (Username|Password)|terminal prompts disabled|"
+            r"returned error: 40[13]|Host key verification failed",
+            "the remote refused the login of the vault's user",
+        ),
         (
             r"Could not resolve|Connection refused|Connection timed out|unable to access|Network is unreachable|"
             r"No route to host|Connection reset|Connection closed|no answer within",
             "the remote does not answer",
         ),
         (
-            r"Permission denied|Authentication failed|could not read (Username|Password)|terminal prompts disabled|"
-            r"403|Host key verification failed",
-            "the remote refused the login of the vault's user",
-        ),
-        (
             r"does not appear to be a git repository|does not exist|not found|dubious ownership",
             "the remote repository is not there or not usable",
         ),
-        (r"remote rejected|declined", "the remote refused the push"),
     )
     for pattern, words in known:
         if re.search(pattern, stderr):

@@ -277,6 +277,8 @@ def test_remotes_of_unknown_kinds_are_not_used(url: str, refused: bool) -> None:
         ("fatal: could not read Username for 'https://joe:pw@h': terminal prompts disabled", "refused the login"),
         ("fatal: '/x' does not appear to be a git repository", "not there"),
         ("! [remote rejected] main -> main (pre-receive hook declined)", "refused the push"),
+        ("! 4748403f:main [remote rejected] (hook declined)", "refused the push"),
+        ("fatal: unable to access 'https://h/x/': The requested URL returned error: 403", "refused the login"),
         ("something odd", "something odd"),
         ("", "no reason"),
     ],
