@@ -11,6 +11,11 @@ VENV := $(CURDIR)/.venv
 # Molecule calls ansible-playbook and pytest by their names.
 export PATH := $(VENV)/bin:$(PATH)
 export PYTHONPATH := $(CURDIR)/services
+# Logs that can be searched: no frames around them, and no colours but on a terminal.
+export MOLECULE_COMMAND_BORDERS := false
+ifndef MAKE_TERMOUT
+export NO_COLOR := 1
+endif
 
 .PHONY: help
 help: ## this list
@@ -36,9 +41,10 @@ deploy: .ready-deploy .inventory ## deploy to INVENTORY=inventory/NAME (LIMIT=, 
 	    $(if $(LIMIT),--limit $(LIMIT)) $(if $(TAGS),--tags $(TAGS)) $(if $(CHECK),--check --diff) </dev/null
 
 .PHONY: verify
-verify: .ready-deploy .inventory ## prove a deployed INVENTORY=inventory/NAME from the outside and the inside
+verify: .ready-deploy .inventory ## prove the deployed INVENTORY=inventory/NAME (TOKEN_FILE=, the agent's token, for its tools)
 	ansible-playbook --inventory $(INVENTORY) playbooks/verify.yml $(if $(LIMIT),--limit $(LIMIT)) </dev/null
-	pytest -p no:cacheprovider --connection=ansible --ansible-inventory=$(INVENTORY) tests/host
+	ANSIBLE_BECOME=true $(if $(TOKEN_FILE),TALARIA_TOKEN_FILE=$(TOKEN_FILE)) pytest -p no:cacheprovider -m 'not laboratory' \
+	    --connection=ansible --ansible-inventory=$(INVENTORY) --hosts=gateway_hosts tests/host
 
 .PHONY: token
 token: $(VENV)/.made ## print a new token for CLIENT=name, and the line for the inventory
@@ -82,6 +88,7 @@ unit: $(VENV)/.made ## unit and integration tests, without containers (ARGS= goe
 
 .PHONY: molecule
 molecule: .ready-hosts wheelhouse ## one Molecule scenario from nothing (SCENARIO=default; KEEP=1 keeps the hosts)
+	@$(if $(KEEP),molecule destroy --scenario-name $(SCENARIO))
 	@molecule test --scenario-name $(SCENARIO) $(if $(KEEP),--destroy=never)
 
 .PHONY: bench

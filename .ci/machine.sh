@@ -28,7 +28,7 @@ for purpose in "$@"; do
         python) python_is_complete || missing+=(python3-venv) ;;
         deploy) need ssh openssh-client ;;
         lint) need shellcheck shellcheck; need git git ;;
-        unit) need git git; need ssh openssh-client ;;
+        unit) need git git; need ssh openssh-client; need sshd openssh-server; need prometheus prometheus ;;
         hosts)
             need ssh openssh-client
             need dpkg dpkg
@@ -56,14 +56,29 @@ if ! command -v apt-get >/dev/null; then
     exit 1
 fi
 echo "This machine lacks ${missing[*]}. Installing them with apt-get."
-install=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qy -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3)
-if ! "${install[@]}" install --no-install-recommends "${missing[@]}" >/dev/null 2>&1; then
-    "${install[@]}" update >/dev/null
-    "${install[@]}" install --no-install-recommends "${missing[@]}" >/dev/null || {
+# Tests start their own sshd and Prometheus: the packages must not start, now or at the next boot, one that is open to
+# the network. An SSH server that was there before stays as it is.
+declare -A services=([openssh-server]="ssh.service ssh.socket" [prometheus]=prometheus.service)
+policy=/usr/sbin/policy-rc.d
+if [[ ! -e $policy ]]; then
+    # shellcheck disable=SC2016  # expanded when the trap runs
+    trap '"${as_root[@]}" rm -f "$policy"' EXIT
+    printf '#!/bin/sh\nexit 101\n' | "${as_root[@]}" install -m 0755 /dev/stdin "$policy"
+fi
+
+apt() {
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qy -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3 "$@" >/dev/null
+}
+if ! apt install --no-install-recommends "${missing[@]}" 2>/dev/null; then
+    apt update
+    apt install --no-install-recommends "${missing[@]}" || {
         echo "apt-get could not install them. See what it says: apt-get install ${missing[*]}" >&2
         exit 1
     }
 fi
+for package in "${missing[@]}"; do
+    for unit in ${services[$package]:-}; do "${as_root[@]}" systemctl disable --quiet "$unit" 2>/dev/null || true; done
+done
 if [[ " $* " == *" python "* ]] && ! python_is_complete; then
     echo "${PYTHON:-python3} cannot make virtual environments, although python3-venv is installed. Set PYTHON to Debian's own: make PYTHON=/usr/bin/python3 …" >&2
     exit 1

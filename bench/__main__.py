@@ -2,10 +2,10 @@
 
 import sys
 
-from bench import deploy, gateway_calls, vault
+from bench import deploy, gateway_calls, odoo, vault
 from bench.table import table
 
 if __name__ == "__main__":
-    ratios = [*gateway_calls.measure(), *vault.measure(), *deploy.measure()]
+    ratios = [*gateway_calls.measure(), *vault.measure(), *odoo.measure(), *deploy.measure()]
     print(table(ratios))
     sys.exit(0 if all(one.kept for one in ratios) else 1)

@@ -1,47 +1,20 @@
 """An agent at work: the official MCP client on the deployed gateway."""
 
-import json
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import Any
 
 import anyio
 import httpx2
-from mcp import Client
-from mcp.client.streamable_http import streamable_http_client
 
-from demo import place
+from demo import business, place
+from demo.calling import Agent, agent_at, words
 from demo.words import chapter, expect, tell
+from mcp_gateway.catalogue import CATALOGUE
 
 CHANNEL = "hermes-tools"
-TOOLS = {"vault_search", "vault_list", "vault_read", "vault_write", "monitoring_alerts", "monitoring_query"}
+TOOLSETS = {name: tools for section in CATALOGUE for name, tools in section.toolsets.items()}
 # Prometheus asks each of its targets every 15 s at least; after three times that it has seen all of them.
 SCRAPE_ROUNDS, SCRAPE_SECONDS = 15, 3
-
-
-class Agent:
-    """Calls tools and gets their answers."""
-
-    def __init__(self, client: Client) -> None:
-        self.client = client
-
-    async def call(self, tool: str, **arguments: str) -> dict[str, Any]:
-        """The answer of a tool: one JSON object."""
-        result = await self.client.call_tool(tool, arguments)
-        (block,) = result.content
-        answer: dict[str, Any] = json.loads(getattr(block, "text", "null"))
-        return answer
-
-
-@asynccontextmanager
-async def agent_at(url: str, token: str) -> AsyncIterator[Agent]:
-    """An agent with a session on a channel."""
-    async with (
-        httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}) as http,
-        Client(streamable_http_client(url, http_client=http)) as client,
-    ):
-        yield Agent(client)
 
 
 async def show(base: str) -> None:
@@ -53,6 +26,7 @@ async def show(base: str) -> None:
         note, content = await show_writing(agent)
         await show_overwriting(agent, note, content)
         await show_monitoring(agent)
+        await business.show(agent)
 
 
 async def show_gate(url: str) -> None:
@@ -68,7 +42,9 @@ async def show_tools(agent: Agent) -> None:
     """The tools of the channel, and a search and a reading with them."""
     chapter("The agent, with its token")
     tools = {tool.name for tool in (await agent.client.list_tools()).tools}
-    expect(tools == TOOLS, f"it sees {len(tools)} tools: {', '.join(sorted(tools))}", tools)
+    promised = {tool for names in TOOLSETS.values() for tool in names}
+    families = ", ".join(f"{name} {len(names)}" for name, names in TOOLSETS.items())
+    expect(tools == promised, f"it sees {len(tools)} tools: {families}", tools)
     found = await agent.call("vault_search", query="élan")
     matches = found.get("matches", [])
     expect(bool(matches), f'vault_search "élan" finds {len(matches)} line: {matches and matches[0]["path"]}', found)
@@ -121,8 +97,3 @@ def is_all_up(answer: dict[str, Any]) -> bool:
     """Whether Prometheus sees itself and the gateway, both up."""
     samples = answer.get("samples", [])
     return len(samples) >= 2 and all(sample["value"] == 1 for sample in samples)
-
-
-def words(answer: dict[str, Any]) -> str:
-    """The code and the hint of a refusal."""
-    return f"{answer.get('error')} ({answer.get('hint')})"

@@ -43,8 +43,9 @@ def deploy() -> None:
     """Deploy twice: the second time shows that nothing is changed that is as it should be."""
     chapter("The wheels that the host installs from (it asks no package index but Debian's)")
     run(sys.executable, place.CHECKOUT / "services" / "wheelhouse.py")
-    chapter("What stands in for your own git hosting: a remote with a few notes")
+    chapter("What stands in for your own git hosting, Odoo and web site: a few notes, a test double and a page")
     _play("prepare", "molecule/shared/prepare.yml", "--extra-vars", f"talaria_remote_key_file={place.REMOTE_KEY}")
+    _play("page", "molecule/demo/page.yml")
     chapter("The deployment: playbooks/site.yml over SSH, the same as `make deploy INVENTORY=inventory/demo`")
     changed = _play("site", "playbooks/site.yml")
     tell(f"{sum(map(len, changed.values()))} tasks changed something.")

@@ -34,19 +34,25 @@ mirror_of() {
 }
 
 bootstrap() { # SUITE ROOT
-    local suite=$1 root=$2 list joined
+    local suite=$1 root=$2 joined from=$mirror
     joined=$(IFS=,; echo "${packages[*]}")
-    list=("deb $mirror $suite main" "deb $mirror $suite-updates main")
-    [[ -z $security ]] || list+=("deb $security $suite-security main")
-    if [[ ${BOOTSTRAP:-} != debootstrap ]] && command -v mmdebstrap >/dev/null; then
+    if [[ ${BOOTSTRAP:-} != debootstrap && -n $mirror ]] && command -v mmdebstrap >/dev/null; then
         mmdebstrap --mode=root --variant=minbase --include="$joined" --dpkgopt=force-unsafe-io \
             --dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-exclude=/usr/share/man/*' \
-            --aptopt='Acquire::Languages "none"' --aptopt='Acquire::Retries "3"' "$suite" "$root" "${list[@]}"
+            --aptopt='Acquire::Languages "none"' --aptopt='Acquire::Retries "3"' "$suite" "$root" <<<"$(source_lines "$suite" "$from")"
     else
-        debootstrap --variant=minbase --include="$joined" "$suite" "$root" "$mirror"
-        printf '%s\n' "${list[@]}" >"$root/etc/apt/sources.list"
+        # A machine that is no Debian names no mirror; debootstrap knows one.
+        debootstrap --variant=minbase --include="$joined" "$suite" "$root" ${from:+"$from"}
+        [[ -n $from ]] || from=$(awk '$1 == "deb" { print $2; exit }' "$root/etc/apt/sources.list")
+        source_lines "$suite" "$from" >"$root/etc/apt/sources.list"
         chroot "$root" env DEBIAN_FRONTEND=noninteractive sh -c 'apt-get -q update && apt-get -qy upgrade && apt-get clean'
     fi
+}
+
+source_lines() { # SUITE MIRROR
+    echo "deb $2 $1 main"
+    echo "deb $2 $1-updates main"
+    [[ -z $security ]] || echo "deb $security $1-security main"
 }
 
 assemble() { # SUITE IMAGE DIRECTORY
@@ -77,7 +83,7 @@ build() { # SUITE
         echo "$image is up to date."
         return
     fi
-    echo "Building $image from $mirror (about a minute; log: $log)"
+    echo "Building $image from ${mirror:-the mirror that debootstrap knows} (about a minute; log: $log)"
     work=$(mktemp -d /var/tmp/talaria-image.XXXXXX)
     # shellcheck disable=SC2064  # the directory of now
     trap "rm -rf --one-file-system '$work'" EXIT
@@ -93,8 +99,6 @@ build() { # SUITE
 mkdir -p "$cache"
 mirror=${DEBIAN_MIRROR:-$(mirror_of '^[a-z]+$')}
 security=${DEBIAN_SECURITY_MIRROR:-$(mirror_of '-security$')}
-# A machine that is no Debian itself, or says nothing about its mirror.
-mirror=${mirror:-http://deb.debian.org/debian}
 pids=()
 for suite in "$@"; do
     (build "$suite") &

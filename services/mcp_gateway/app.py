@@ -142,9 +142,9 @@ class Gateway:
         return self.metrics.render()
 
     def _standings(self) -> Standings:
-        channels = self.present.settings.channels
-        tools = {name: len(self.present.views.view(name).tools) for name in channels}
-        return Standings(self.present.backends, channels, tools)
+        views = self.present.views
+        shown = {name: views.view(name).tools.values() for name in self.present.settings.channels}
+        return Standings(self.present.backends, shown)
 
     def _audit_condition(self) -> Condition:
         return Condition("ok") if self._audit.healthy else Condition(DOWN, self._audit.reason)

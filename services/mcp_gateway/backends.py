@@ -41,7 +41,8 @@ def build(settings: Settings, catalogue: Catalogue, secrets: Secrets, present: B
             built[section.name] = standing
             continue
         try:
-            backend, tools = section.build(model, secrets)
+            state = (settings.state_dir,) if section.keeps_state else ()
+            backend, tools = section.build(model, secrets, *state)
         except ConfigurationError as fault:
             problems.extend(fault.problems)
         else:

@@ -1,15 +1,14 @@
 """Whether the tools would answer now, and if not, why and what helps."""
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 import anyio
 
 from mcp_gateway.backends import Backends
-from mcp_gateway.settings.model import Channel
 from mcp_gateway.settings.sections import Catalogue, sections_by_toolset
-from mcp_gateway.tools import Backend, Condition
+from mcp_gateway.tools import Backend, Condition, Tool
 
 # A backend answers within two seconds; this is for one that breaks its word.
 PATIENCE_SECONDS = 2.5
@@ -25,8 +24,8 @@ class Standings:
     """What is to be judged."""
 
     backends: Backends
-    channels: Mapping[str, Channel]
-    tools: Mapping[str, int]
+    # What every channel shows, whatever its clients narrow further.
+    shown: Mapping[str, Collection[Tool]]
 
 
 class Readiness:
@@ -74,8 +73,8 @@ class Readiness:
         standings = self._standings()
         backends = {name: self._conditions.get(name, NOT_ASKED) for name in standings.backends}
         channels = {
-            name: {"tools": standings.tools[name], **_words(self._channel(channel, backends))}
-            for name, channel in standings.channels.items()
+            name: {"tools": len(tools), **_words(self._channel(tools, backends))}
+            for name, tools in standings.shown.items()
         }
         every = {"audit": self._audit(), **backends}
         return {
@@ -84,8 +83,9 @@ class Readiness:
             "backends": {name: _words(condition) for name, condition in every.items()},
         }
 
-    def _channel(self, channel: Channel, backends: Mapping[str, Condition]) -> Condition:
-        names = {self._sections[toolset].name for toolset in channel.toolsets}
+    def _channel(self, tools: Iterable[Tool], backends: Mapping[str, Condition]) -> Condition:
+        """A channel is as well as the backends behind the tools that it shows."""
+        names = {self._sections[tool.toolset].name for tool in tools}
         faults = [backends[name] for name in sorted(names) if backends[name].state != OK]
         reasons = "; ".join(f"{name}: {backends[name].reason}" for name in sorted(names) if backends[name].state != OK)
         return Condition(_worst(faults).state, reasons)

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import gc
 import logging
 import signal
 import socket
@@ -14,6 +15,7 @@ import uvloop
 
 from mcp_gateway import notify
 from mcp_gateway.app import Gateway, open_gateway
+from mcp_gateway.connection import Connection
 from mcp_gateway.errors import ConfigurationError
 from mcp_gateway.reload import reload
 from mcp_gateway.settings.model import Listen, Settings
@@ -72,7 +74,7 @@ def _config(gateway: Gateway) -> uvicorn.Config:
     return uvicorn.Config(
         gateway,
         loop="none",
-        http="httptools",
+        http=Connection,
         ws="none",
         lifespan="off",
         log_config=None,
@@ -141,12 +143,20 @@ async def _ask(server: _Server, gateway: Gateway) -> None:
     """Ask the backends once, say that the tools answer, and keep asking."""
     await server.serving.wait()
     await gateway.readiness.ask()
+    _collect_from_now_on()
     notify.ready()
     for address in gateway.present.settings.core.listen:
         logger.info("ready on %s port %d", address.host, address.port)
     while True:
         await anyio.sleep(ASK_SECONDS)
         await gateway.readiness.ask()
+
+
+def _collect_from_now_on() -> None:
+    """What the start made lives as long as the process, so no collection ever needs to look at it."""
+    gc.collect()
+    gc.freeze()
+    gc.enable()
 
 
 @contextlib.contextmanager

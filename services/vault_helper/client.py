@@ -14,7 +14,7 @@ from vault_helper.errors import (
     VaultRefused,
     VaultUnreachable,
 )
-from vault_helper.pool import ChannelPool
+from vault_helper.pool import MAX_CHANNELS, ChannelPool
 from vault_helper.shell import (
     NO_SUCH_NOTE,
     Deadline,
@@ -30,17 +30,24 @@ SETTLE_SECONDS = 3.0
 
 Target = SshTarget | LocalTarget
 
+# All that a user of this package needs; the rest of it is nobody else's business.
 __all__ = [
+    "MAX_CHANNELS",
+    "AnswerLate",
     "Found",
     "Listing",
     "LocalTarget",
     "Match",
+    "OutcomeUnknown",
     "Page",
     "Rules",
     "SshTarget",
     "Status",
     "Target",
     "VaultClient",
+    "VaultError",
+    "VaultRefused",
+    "VaultUnreachable",
     "Written",
 ]
 
@@ -226,7 +233,10 @@ class VaultClient:
         if not answer["found"]:
             return None
         if answer["conflict_path"]:
-            hint = "somebody else changed this note at the same time: theirs is at path, yours at conflict_path"
+            hint = (
+                "somebody else changed or removed this note at the same time: theirs is at path unless removed, "
+                "yours was kept at conflict_path"
+            )
             raise VaultRefused("__CONFLICT__", hint, {"path": header["path"], "conflict_path": answer["conflict_path"]})
         reason = {} if answer["pushed"] else {"reason": "the connection broke; the push is left to the timer"}
         return {"commit": answer["commit"], "pushed": answer["pushed"], **reason}

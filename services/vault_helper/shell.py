@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """The forced command of the vault host: finds, reads and writes the notes of one git repository, and nothing else.
 
-One long file, because it is copied to the vault host and run there by `python3 -I` with nothing but
+One long file (over 250 lines), because it is copied to the vault host and run there by `python3 -I` with nothing but
 the standard library: no package, no import path and no second file can be missing, old or planted. Its sections, in
 reading order: limits, refusals, path rules, text rules, settings, frames, git, files, repository, reads, writes,
 sharing (push and rebase), the request loop.
@@ -717,12 +717,12 @@ class Git:
             out, err = process.communicate(stdin, timeout=seconds)
         except subprocess.TimeoutExpired:
             end_group(process)
-            raise GitLate(args[0], -1, f"no answer within {seconds:.0f} s") from None
+            raise GitLate(verb(args), -1, f"no answer within {seconds:.0f} s") from None
         except BaseException:
             end_group(process)
             raise
         if process.returncode not in accept:
-            raise GitFailed(args[0], process.returncode, err.decode("utf-8", "replace"))
+            raise GitFailed(verb(args), process.returncode, err.decode("utf-8", "replace"))
         return process.returncode, out
 
     def words(self, *args: str, **options: Any) -> str:
@@ -749,6 +749,12 @@ class Git:
 SAFE_PATH = "/usr/local/bin:/usr/bin:/bin"
 # Options for commands in the vault's own git directory, whose configuration is read there.
 QUIET = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "gc.auto=0", "-c", "core.pager=cat")
+
+
+def verb(args: Sequence[str]) -> str:
+    """What git was to do, of its arguments: the first that is neither an option nor an option's value."""
+    values = {at + 1 for at, word in enumerate(args) if word == "-c"}
+    return next((word for at, word in enumerate(args) if at not in values and not word.startswith("-")), "")
 
 
 def signature(found: os.stat_result) -> tuple[int, ...]:
@@ -967,6 +973,18 @@ class Tracked:
     entries: dict[str, tuple[str, str, str]] = field(default_factory=dict)
     twins: dict[str, str] = field(default_factory=dict)
 
+    def with_changes(self, changes: Mapping[str, Entry | None]) -> Tracked:
+        """The table after `changes`, so that one's own write does not make the whole index be read again."""
+        for stored, entry in changes.items():
+            path = nfc(stored)
+            if entry is None:
+                self.entries.pop(path, None)
+                self.twins.pop(twin_key(path), None)
+            else:
+                self.entries[path] = (stored, *entry)
+                self.twins[twin_key(path)] = path
+        return self
+
     def mode(self, path: str) -> str:
         """The mode git tracks `path` with, empty when it does not."""
         return self.entries.get(path, ("", "", ""))[1]
@@ -1138,13 +1156,15 @@ class Repository:
         """Move a ref of the vault from `old` to `new`, or raise GitFailed."""
         zero = "0" * len(new)
         command = (*QUIET, "update-ref", "-m", f"talaria: {why}", ref, new, old or zero)
-        for attempt in range(3):
+        # Long enough for a lock that a process left behind when it died just now.
+        until = time.monotonic() + STALE_LOCK_SECONDS + 1
+        while True:
             try:
                 self.git.run(*command, env=self.git.real_env())
             except GitFailed as error:
-                if attempt == 2 or ".lock" not in error.stderr:
+                if ".lock" not in error.stderr or time.monotonic() > until:
                     raise
-                time.sleep(0.05)
+                time.sleep(0.1)
                 for name in (ref, "HEAD", "packed-refs"):
                     self.remove_dead_lock(self.real / f"{name}.lock")
             else:
@@ -1185,12 +1205,16 @@ class Repository:
         work = self.own / f"tmp-real-index-{os.getpid()}"
         for leftover in (work, work.with_name(work.name + ".lock")):
             leftover.unlink(missing_ok=True)
+        before: tuple[int, ...] = ()
         with contextlib.suppress(FileNotFoundError):
+            before = signature(os.stat(self.real / "index"))
             shutil.copyfile(self.real / "index", work)
         info = index_info(changes, self.git.format)
         self.git.run("update-index", "-z", "--index-info", stdin=info, env={"GIT_INDEX_FILE": str(work)})
         shutil.copymode(self.real / "HEAD", work)
         os.rename(work, self.real / "index")
+        if before and before == self._tracked[0]:
+            self._tracked = (signature(os.stat(self.real / "index")), self._tracked[1].with_changes(changes))
 
     def commit_object(self, tree: str, parents: Sequence[str], message: str) -> str:
         """Store a commit by Talaria and return its id; no ref moves."""
@@ -1583,10 +1607,20 @@ class Write:
         same = leaf.kind == "file" and leaf.content == self.order.content
         refusal = overwrite_refusal(leaf.kind == "file", same, short_hash(leaf.content), self.order.base_hash)
         if refusal:
-            raise refusal
+            raise self._readable(refusal)
         if same and committed == blob:
             return {"commit": self._last_commit(head), "repeated": True}
         return {"commit": self._carry_out(head, leaf, committed, blob), "repeated": same, "parent": head.commit}
+
+    def _readable(self, refusal: Refused) -> Refused:
+        """The refusal, without the advice to read what no read shows."""
+        if refusal.code != "__EXISTS__" or self.order.path in self.repository.tracked().entries:
+            return refusal
+        return Refused(
+            "__EXISTS__",
+            "a file that is not part of the vault yet lies at this path on the vault host; choose another path, or ask "
+            "the operator to commit it",
+        )
 
     def _look(self) -> Leaf:
         """What stands at the path now. Raise bad_path when nothing may be put there."""
@@ -1863,17 +1897,20 @@ class Sharing:
 
     # --- the way out
 
-    def share(self, deadline: Deadline, commit: str | None = None, fetch_first: bool = False) -> Shared:
+    def share(self, deadline: Deadline, waiting_for: str | None = None, fetch_first: bool = False) -> Shared:
         """Push everything that is committed; return at the latest at `deadline`.
 
-        With `commit`: somebody who waits for that commit, satisfied as soon as another's push has taken it along.
+        `waiting_for` is the commit of a writer, who is content as soon as another's push has taken it along.
         """
         try:
             remote = self.remote()
             if remote is None:
                 return Shared(False, "no remote")
+            before = self.repository.ref(remote.tracking)
             with self.repository.flock("push.lock", deadline):
-                return self._share_locked(remote, deadline, commit, fetch_first)
+                if waiting_for and self._has(remote, waiting_for, before):
+                    return Shared(True)
+                return self._share_locked(remote, deadline, fetch_first)
         except Refused as refusal:
             reason = "other pushes are under way" if refusal.code == "__TIMEOUT__" else refusal.hint
             return Shared(False, reason)
@@ -1884,11 +1921,15 @@ class Sharing:
         except OSError as error:
             return self._failed(disk_words(error))
 
-    def _share_locked(self, remote: Remote, deadline: Deadline, commit: str | None, fetch_first: bool) -> Shared:
-        kept: list[str] = []
+    def _has(self, remote: Remote, commit: str, before: str | None) -> bool:
+        """Whether the remote got `commit` while we waited for our turn; `before` is what it had when we began."""
         known = self.repository.ref(remote.tracking)
-        if commit and known and (known == commit or self.repository.is_ancestor(commit, known)):
-            return Shared(True)
+        return known is not None and (
+            known == commit or (known != before and self.repository.is_ancestor(commit, known))
+        )
+
+    def _share_locked(self, remote: Remote, deadline: Deadline, fetch_first: bool) -> Shared:
+        kept: list[str] = []
         refused: str | None = ""
         for _ in range(PUSH_TRIES):
             if fetch_first:
@@ -2408,7 +2449,10 @@ class Vault:
         """What became of the commit. Raise Refused when somebody else's text won the path."""
         result: dict[str, Any] = {"pushed": shared.pushed} | ({"reason": shared.reason} if shared.reason else {})
         head = self.repository.head()
-        if "parent" not in facts or head.commit is None or self.repository.is_ancestor(facts["commit"], head.commit):
+        if "parent" not in facts or head.commit in (None, facts["commit"]):
+            return result
+        assert head.commit
+        if self.repository.is_ancestor(facts["commit"], head.commit):
             return result
         found = self.sharing.find(order.receipt, head.commit, facts["parent"])
         if found is None:
@@ -2417,8 +2461,8 @@ class Vault:
         if beside:
             raise Refused(
                 "__CONFLICT__",
-                "somebody else changed this note at the same time: theirs is at path, yours was kept at conflict_path; "
-                "read both and write what should stand",
+                "somebody else changed or removed this note at the same time: theirs is at path unless removed, "
+                "yours was kept at conflict_path; read what there is and write what should stand",
                 path=order.path,
                 conflict_path=beside,
                 commit=commit,

@@ -15,6 +15,7 @@ from mcp_gateway.settings.loader import load
 
 ROLE = Path(__file__).parents[2] / "roles" / "mcp_gateway"
 TOKEN = "a-token-that-is-long-enough-0123456789"
+ODOO_KEY = "a-key-of-odoo-0123456789"
 HASH = f"sha256:{hashlib.sha256(TOKEN.encode()).hexdigest()}"
 # One client and one channel for each state of a filter.
 FILTERS: dict[str, dict[str, Any]] = {
@@ -40,12 +41,17 @@ VARIABLES: dict[str, Any] = {
     "mcp_gateway_channels": {
         **{name: {"toolsets": ["vault", "monitoring"], **tools} for name, tools in FILTERS.items()},
         "nothing": {"toolsets": []},
+        "business": {"toolsets": ["projects", "contacts", "crm", "timesheets"]},
     },
-    "mcp_gateway_policy": {"vault_write": "auto"},
+    "mcp_gateway_policy": {"vault_write": "auto", "crm_delete_lead": "never", "timesheet_delete": "auto"},
     "mcp_gateway_vault_host": "10.0.0.2",
     "mcp_gateway_vault_port": 2222,
     "mcp_gateway_vault_host_keys": ["ssh-ed25519 AAAA", "ssh-rsa BBBB"],
     "mcp_gateway_prometheus_url": "http://127.0.0.1:9090",
+    "mcp_gateway_odoo_url": "https://10.0.0.3:8069",
+    "mcp_gateway_odoo_database": "a: b # c",
+    "mcp_gateway_odoo_login": "agent@example.com",
+    "mcp_gateway_odoo_api_key": ODOO_KEY,
     "mcp_gateway_allowed_networks": ["172.18.0.0/16"],
 }
 TEMPLATES = ("mcp_gateway.yml", "mcp_gateway.service", "token_lines.json")
@@ -64,13 +70,14 @@ def play(directory: Path) -> dict[str, Any]:
         for name in TEMPLATES
     ]
     known_hosts = {"content": "{{ _mcp_gateway_known_hosts }}", "dest": f"{directory}/known_hosts", "mode": "0600"}
+    secrets = {"content": "{{ _mcp_gateway_secrets | to_json }}", "dest": f"{directory}/secrets", "mode": "0600"}
     return {
         "hosts": "localhost",
         "connection": "local",
         "gather_facts": False,
         "vars": {"_common_release": "/opt/talaria/releases/1"},
         "vars_files": [f"{ROLE}/defaults/main.yml", f"{ROLE}/vars/main.yml", f"{directory}/given.json"],
-        "tasks": [*tasks, {"ansible.builtin.copy": known_hosts}],
+        "tasks": [*tasks, {"ansible.builtin.copy": known_hosts}, {"ansible.builtin.copy": secrets}],
     }
 
 
@@ -133,11 +140,29 @@ def test_host_keys_are_known_by_address_and_port_one_a_line(written: Path) -> No
     assert lines == "[10.0.0.2]:2222 ssh-ed25519 AAAA\n[10.0.0.2]:2222 ssh-rsa BBBB\n"
 
 
-def test_the_unit_may_talk_to_the_vault_and_the_named_networks_only(written: Path) -> None:
+def test_the_unit_may_talk_to_the_vault_to_odoo_and_the_named_networks_only(written: Path) -> None:
     unit = (written / "mcp_gateway.service").read_text().splitlines()
     assert [line for line in unit if line.startswith("IPAddress")] == [
         "IPAddressDeny=any",
         "IPAddressAllow=localhost",
         "IPAddressAllow=10.0.0.2",
+        "IPAddressAllow=10.0.0.3",
         "IPAddressAllow=172.18.0.0/16",
     ]
+
+
+def test_the_key_of_odoo_is_named_but_never_written_into_configuration_or_unit(written: Path) -> None:
+    document = yaml.safe_load((written / "mcp_gateway.yml").read_text())
+    assert document["odoo"] == {
+        "url": "https://10.0.0.3:8069",
+        "database": "a: b # c",
+        "login": "agent@example.com",
+        "api_key_file": "odoo.key",
+        "transport": "auto",
+    }
+    credential = "LoadCredential=odoo.key:/etc/talaria/credentials/mcp_gateway/odoo.key"
+    assert credential in (written / "mcp_gateway.service").read_text().splitlines()
+    given = {secret["name"]: secret["content"] for secret in json.loads((written / "secrets").read_text())}
+    assert given["odoo.key"] == ODOO_KEY
+    for file in (*TEMPLATES, "known_hosts"):
+        assert ODOO_KEY not in (written / file).read_text()

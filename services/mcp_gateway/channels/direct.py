@@ -15,10 +15,12 @@ import anyio
 from mcp.server.streamable_http import REQUEST_CANCELLED
 from mcp.shared.inbound import InboundModernRoute, classify_inbound_request, find_duplicated_routing_header
 from mcp_types import SERVER_INFO_META_KEY
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from starlette.types import Receive, Scope, Send
 
-from mcp_gateway.channels.wire import respond, text_header
+from mcp_gateway.channels.wire import headers_of, respond, text_header
 
+PROTOCOL_VERSION = b"mcp-protocol-version"
 EVENT_STREAM = b"text/event-stream"
 # Nothing on the way may keep or change an answer.
 HEADERS = [(b"cache-control", b"no-cache, no-transform")]
@@ -31,6 +33,12 @@ class PlainCall:
     id: int | str
     name: str
     arguments: Mapping[str, Any]
+
+
+def is_modern(scope: Scope) -> bool:
+    """Whether the SDK takes a request for one of 2026-07-28 or later: by this header alone."""
+    versions = headers_of(scope, PROTOCOL_VERSION)
+    return bool(versions) and versions[0].decode("latin-1") not in HANDSHAKE_PROTOCOL_VERSIONS
 
 
 def plain_call(message: Mapping[str, Any], scope: Scope) -> PlainCall | None:

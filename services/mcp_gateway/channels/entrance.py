@@ -1,5 +1,6 @@
 """From the open socket to the right channel's server: gate, body, session, narrowing."""
 
+from collections import defaultdict
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Protocol
@@ -7,23 +8,31 @@ from typing import Protocol
 import anyio
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
-from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from starlette.types import Message, Receive, Scope, Send
 
 from mcp_gateway.calls import Caller, Calls
 from mcp_gateway.channels.bodies import Screened, screen
-from mcp_gateway.channels.direct import PlainCall, answer, answer_modern, cancelled, modern_call, plain_call, watched
+from mcp_gateway.channels.direct import (
+    PlainCall,
+    answer,
+    answer_modern,
+    cancelled,
+    is_modern,
+    modern_call,
+    plain_call,
+    watched,
+)
 from mcp_gateway.channels.exchange import KEY, Exchange
 from mcp_gateway.channels.gate import METHODS, Admitted, Gate, Refused
 from mcp_gateway.channels.server import MAX_BODY, ChannelServer, server_info
 from mcp_gateway.channels.sessions import SWEEP_SECONDS, Session, Sessions
 from mcp_gateway.channels.streams import Streams
 from mcp_gateway.channels.views import Views, narrowing_of
-from mcp_gateway.channels.wire import BodyTooLarge, Disconnected, headers_of, read_body, refuse, replayed, text_header
+from mcp_gateway.channels.wire import LARGE_BODIES, BodyRefused, Disconnected, read_body, refuse, replayed, text_header
 
 ALLOW = (b"allow", ", ".join(METHODS).encode())
 CLOSE = (b"connection", b"close")
-SESSION_ID, PROTOCOL_VERSION = b"mcp-session-id", b"mcp-protocol-version"
+SESSION_ID = b"mcp-session-id"
 
 
 class Refusals(Protocol):
@@ -50,6 +59,8 @@ class Entrance:
         self.sessions = Sessions()
         self.streams = Streams()
         self._metrics = metrics
+        # By client: whose turn it is to send a large body.
+        self._large = defaultdict[str, anyio.Semaphore](lambda: anyio.Semaphore(LARGE_BODIES))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -77,10 +88,10 @@ class Entrance:
     async def _post(self, admitted: Admitted, scope: Scope, receive: Receive, send: Send) -> None:
         rules = self.rules
         try:
-            body = await read_body(scope, receive, MAX_BODY)
-        except BodyTooLarge:
-            self._metrics.refused("too_large")
-            return await refuse(send, 413, "too_large", CLOSE)
+            body = await read_body(scope, receive, MAX_BODY, self._large[admitted.client.name])
+        except BodyRefused as fault:
+            self._metrics.refused(fault.word)
+            return await refuse(send, fault.status, fault.word, CLOSE)
         except Disconnected:
             return None
         if self.rules is not rules:
@@ -101,7 +112,7 @@ class Entrance:
                 self._metrics.refused("too_many_sessions")
                 return await refuse(send, 503, "too_many_sessions")
             send = self._opening(admitted, narrowing, send)
-        call = modern_call(screened.message, scope) if _modern(scope) else None
+        call = modern_call(screened.message, scope) if is_modern(scope) else None
         if call is not None:
             return await self._answer_modern(exchange, call, receive, send)
         return await self._serve(exchange, scope, replayed(screened.body, receive, exchange.leave), send)
@@ -186,7 +197,7 @@ class Entrance:
 
     def _session(self, admitted: Admitted, scope: Scope) -> Session | None:
         """The session a request belongs to; requests of the newer era belong to none, whatever they carry."""
-        if _modern(scope):
+        if is_modern(scope):
             return None
         identity = text_header(scope, SESSION_ID)
         session = self.sessions.find(identity, admitted.client.name) if identity else None
@@ -220,12 +231,6 @@ class Entrance:
             await send(message)
 
         return watch
-
-
-def _modern(scope: Scope) -> bool:
-    """Whether the SDK takes a request for one of 2026-07-28 or later: by this header alone."""
-    versions = headers_of(scope, PROTOCOL_VERSION)
-    return bool(versions) and versions[0].decode("latin-1") not in HANDSHAKE_PROTOCOL_VERSIONS
 
 
 @lru_cache(maxsize=256)

@@ -12,6 +12,7 @@ from mcp.server.lowlevel.server import NotificationOptions, Server
 from mcp.server.models import InitializationOptions
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.subscriptions import SUBSCRIPTION_ID_META_KEY, InMemorySubscriptionBus, ListenHandler, ToolsListChanged
+from mcp.shared.exceptions import MCPError
 
 from mcp_gateway import __version__
 from mcp_gateway.calls import Calls
@@ -102,7 +103,10 @@ class ChannelServer:
         return {"resultType": "complete", "content": [{"type": "text", "text": text}]}
 
     async def _on_listen(self, ctx: Context, params: types.SubscriptionsListenRequestParams) -> HandlerResult:
-        with self._streams.open(exchange_of(ctx.request).admitted):
+        admitted = exchange_of(ctx.request).admitted
+        if self._streams.too_many(admitted.client.name):
+            raise MCPError(types.INTERNAL_ERROR, "Too many open streams of this client; close some of them.")
+        with self._streams.open(admitted):
             await self._listen(ctx, params)
         return types.SubscriptionsListenResult(_meta={SUBSCRIPTION_ID_META_KEY: ctx.request_id})
 

@@ -7,6 +7,9 @@ import anyio
 
 from mcp_gateway.channels.gate import Admitted
 
+# A stream costs about 50 kB. A client listens once per agent process; a runaway one must not take everybody's memory.
+MAX_PER_CLIENT = 128
+
 
 class Streams:
     """Every open notification stream."""
@@ -23,6 +26,10 @@ class Streams:
                 yield scope
             finally:
                 del self._open[scope]
+
+    def too_many(self, client: str) -> bool:
+        """Whether this client must close a stream before it may open another."""
+        return sum(admitted.client.name == client for admitted in self._open.values()) >= MAX_PER_CLIENT
 
     def end_all(self) -> None:
         """The process stops."""

@@ -45,14 +45,15 @@ class Views:
         return self._made[key]
 
     def offered(self, channel: str) -> Mapping[str, Tool]:
-        """What a channel's toolsets hold before any filter."""
-        return visible(self._tools, self._settings.channels[channel].toolsets, [])
+        """What a channel's toolsets hold before any filter and any policy."""
+        opened = self._settings.channels[channel].toolsets
+        return {tool.name: tool for tool in self._tools if tool.toolset in opened}
 
     def _make(self, channel: str, client: Client | None, narrowing: frozenset[str] | None) -> View:
         settings = self._settings.channels[channel]
         filters = [settings.tools, *([client.tools] if client else [])]
-        tools = visible(self._tools, settings.toolsets, filters, narrowing)
         rule = partial(decide, channel=settings.policy, general=self._settings.core.policy)
+        tools = visible(self._tools, settings.toolsets, filters, rule, narrowing)
         return View(tools, [self._definitions[name] for name in tools], rule)
 
 

@@ -1,14 +1,40 @@
 """The few pieces of HTTP that the gateway answers itself."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
+from contextlib import AsyncExitStack
 
+import anyio
 from starlette.types import Message, Receive, Scope, Send
 
 Headers = list[tuple[bytes, bytes]]
 
+# The whole body; on loopback it takes milliseconds. A client that trickles it would hold memory as long as it likes.
+BODY_SECONDS = 30.0
+# What the HTTP server keeps of a body anyway before it stops reading.
+SMALL_BODY = 64 * 1024
+# How many larger ones of one client are read at a time: eight times MAX_BODY is what one client can fill.
+LARGE_BODIES = 8
 
-class BodyTooLarge(Exception):
+
+class BodyRefused(Exception):
+    """A body that nobody goes on reading, with the answer to it."""
+
+    status = 400
+    word = "bad_body"
+
+
+class BodyTooLarge(BodyRefused):
     """The body is longer than a request may be."""
+
+    status = 413
+    word = "too_large"
+
+
+class BodyTooSlow(BodyRefused):
+    """The body did not come in time."""
+
+    status = 408
+    word = "too_slow"
 
 
 class Disconnected(Exception):
@@ -46,12 +72,23 @@ async def refuse(send: Send, status: int, word: str, *extra: tuple[bytes, bytes]
     await respond(send, status, b'{"error":"' + word.encode() + b'"}', extra=extra)
 
 
-async def read_body(scope: Scope, receive: Receive, limit: int) -> bytes:
-    """The whole body. Raise BodyTooLarge before more than `limit` bytes are kept."""
+async def read_body(scope: Scope, receive: Receive, limit: int, large: anyio.Semaphore) -> bytes:
+    """The whole body; one that is more than SMALL_BODY waits for its turn at `large` before more of it is read.
+
+    Raise BodyTooLarge before more than `limit` bytes are kept, BodyTooSlow after BODY_SECONDS.
+    """
+    with anyio.move_on_after(BODY_SECONDS):
+        async with AsyncExitStack() as turn:
+            return await _body(scope, receive, limit, lambda: turn.enter_async_context(large))
+    raise BodyTooSlow
+
+
+async def _body(scope: Scope, receive: Receive, limit: int, turn: Callable[[], Awaitable[object]]) -> bytes:
     declared = text_header(scope, b"content-length") or ""
     if declared.isdigit() and int(declared) > limit:
         raise BodyTooLarge
-    parts, size, more = [], 0, True
+    parts: list[bytes] = []
+    size, more, waited = 0, True, False
     while more:
         message = await receive()
         if message["type"] != "http.request":
@@ -60,6 +97,9 @@ async def read_body(scope: Scope, receive: Receive, limit: int) -> bytes:
         size += len(parts[-1])
         if size > limit:
             raise BodyTooLarge
+        if size > SMALL_BODY and not waited:
+            await turn()
+            waited = True
         more = message.get("more_body", False)
     return b"".join(parts)
 

@@ -10,6 +10,7 @@ from mcp_gateway.errors import ConfigurationError
 if TYPE_CHECKING:
     from mcp_gateway.calls import Caller
     from mcp_gateway.planning import Plan
+    from mcp_gateway.settings.model import Client
     from mcp_gateway.settings.secrets import Secrets
 
 CLIENT = "cli"
@@ -66,8 +67,8 @@ def _caller(found: "Plan", args: argparse.Namespace) -> "Caller":
     """The client `cli`: narrowed like any other when the configuration names one, else seeing all of the channel."""
     from mcp_gateway.calls import Caller
 
-    channel = _channel(found, args)
     client = next((one for one in found.settings.clients if one.name == CLIENT), None)
+    channel = _channel(found, client, args)
     view = found.views.view(channel, client)
     return Caller(
         client=CLIENT,
@@ -79,16 +80,18 @@ def _caller(found: "Plan", args: argparse.Namespace) -> "Caller":
     )
 
 
-def _channel(found: "Plan", args: argparse.Namespace) -> str:
+def _channel(found: "Plan", client: "Client | None", args: argparse.Namespace) -> str:
     """The channel to call through. Raise ConfigurationError when none is named and several would do."""
-    names = list(found.settings.channels)
-    if args.channel is not None:
-        if args.channel not in names:
-            raise ConfigurationError([f"--channel: {args.channel!r} is no channel of this configuration"])
+    names = [name for name in found.settings.channels if client is None or name in client.channels]
+    if args.channel in names:
         return str(args.channel)
+    if args.channel is not None:
+        if args.channel in found.settings.channels:
+            raise ConfigurationError([f"--channel: {args.channel} is not granted to {CLIENT}"])
+        raise ConfigurationError([f"--channel: {args.channel!r} is no channel of this configuration"])
     if not names:
         raise ConfigurationError(["channels: there is none to call through"])
-    showing = [name for name in names if args.tool in found.views.view(name).tools]
+    showing = [name for name in names if args.tool in found.views.view(name, client).tools]
     if len(showing) > 1:
         raise ConfigurationError([f"--channel: {', '.join(showing)} show {args.tool}; name one of them"])
     return showing[0] if showing else names[0]

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from mcp_gateway import __version__
-from mcp_gateway.cli import audit, call, channels, check, serve, token, tools
+from mcp_gateway.cli import audit, call, channels, check, serve, token, tools, undo
 from mcp_gateway.errors import ConfigurationError
 
-COMMANDS = (serve, check, channels, tools, call, token, audit)
+COMMANDS = (serve, check, channels, tools, call, token, audit, undo)
 BAD_CONFIGURATION = 2
 
 

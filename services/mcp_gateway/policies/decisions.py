@@ -1,4 +1,4 @@
-"""Whether a tool runs at once, needs a person's word first, or never runs."""
+"""Whether a tool runs at once, needs a person's word first, or never runs: then it is not even shown."""
 
 from collections.abc import Mapping
 
@@ -19,9 +19,6 @@ def decide(tool: str, channel: Mapping[str, str], general: Mapping[str, str]) ->
 
 def allow(tool: str, decision: str) -> None:
     """Raise Refusal unless the policy says `auto`."""
-    if decision == "never":
-        words = f"The operator's policy never lets {tool} run. Do not try again; ask the operator."
-        raise Refusal(Code.FORBIDDEN, words)
     if decision != "auto":
         words = f"{tool} needs a person's approval, and nobody is set up to give it. Ask the operator."
         raise Refusal(Code.FORBIDDEN, words)

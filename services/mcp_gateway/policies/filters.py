@@ -1,6 +1,6 @@
 """The three-state filter: the one function that decides what is listed and what can be called."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Protocol
 
 from mcp_gateway.tools import Tool
@@ -17,14 +17,19 @@ class Filter(Protocol):
 
 
 def visible(
-    tools: Iterable[Tool], toolsets: Iterable[str], filters: Iterable[Filter], narrowing: frozenset[str] | None = None
+    tools: Iterable[Tool],
+    toolsets: Iterable[str],
+    filters: Iterable[Filter],
+    decide: Callable[[str], str],
+    narrowing: frozenset[str] | None = None,
 ) -> dict[str, Tool]:
     """The tools by name that a caller can see and call; every filter takes away, none gives back.
 
-    `narrowing` are the toolsets a session asked for; None when it asked for none in particular.
+    A tool that `decide` says `never` to is not there. `narrowing` are the toolsets a session asked for; None when it
+    asked for none in particular.
     """
     opened = frozenset(toolsets) if narrowing is None else narrowing.intersection(toolsets)
-    shown = {tool.name: tool for tool in tools if tool.toolset in opened}
+    shown = {tool.name: tool for tool in tools if tool.toolset in opened and decide(tool.name) != "never"}
     for one in filters:
         if one.include is not None:
             shown = {name: tool for name, tool in shown.items() if name in one.include}

@@ -2,18 +2,33 @@
 
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import TypeVar
 
 import anyio
 import anyio.to_thread
 
-from mcp_gateway.errors import Code, Refusal
+from mcp_gateway.errors import Code, ConfigurationError, Refusal
 from mcp_gateway.settings.secrets import Secrets
 from mcp_gateway.settings.vault import VaultSettings
 from mcp_gateway.tools import Condition
-from vault_helper.client import Found, Listing, LocalTarget, Page, Rules, SshTarget, Status, VaultClient, Written
-from vault_helper.errors import AnswerLate, OutcomeUnknown, VaultError, VaultRefused, VaultUnreachable
-from vault_helper.pool import MAX_CHANNELS
+from vault_helper.client import (
+    MAX_CHANNELS,
+    AnswerLate,
+    Found,
+    Listing,
+    LocalTarget,
+    OutcomeUnknown,
+    Page,
+    Rules,
+    SshTarget,
+    Status,
+    VaultClient,
+    VaultError,
+    VaultRefused,
+    VaultUnreachable,
+    Written,
+)
 
 # Time kept back from the call's deadline, so that our own words about a timeout still reach the agent.
 MARGIN_SECONDS = 0.3
@@ -100,13 +115,16 @@ def _target(settings: VaultSettings, secrets: Secrets) -> SshTarget | LocalTarge
                 "unreadable_prefixes": settings.unreadable_prefixes,
             }
         )
-    return SshTarget(
-        host=settings.host,
-        port=settings.port,
-        user=settings.user,
-        identity_file=secrets.path(settings.identity_file, "vault.identity_file"),
-        known_hosts_file=secrets.path(settings.known_hosts_file, "vault.known_hosts_file"),
-    )
+    problems: list[str] = []
+    files: dict[str, Path] = {}
+    for key, name in (("identity_file", settings.identity_file), ("known_hosts_file", settings.known_hosts_file)):
+        try:
+            files[key] = secrets.path(name, f"vault.{key}")
+        except ConfigurationError as fault:
+            problems.extend(fault.problems)
+    if problems:
+        raise ConfigurationError(problems)
+    return SshTarget(host=settings.host, port=settings.port, user=settings.user, **files)
 
 
 def _left(deadline: float) -> float:

@@ -12,6 +12,9 @@ MIN_CHARACTERS = 8
 # Lines of a key file that are long enough to be key material by themselves.
 MIN_LINE_CHARACTERS = 24
 
+# Beside the configuration of a deployed service; for root only.
+DEPLOYED = Path("credentials") / "mcp_gateway"
+
 
 class Secrets:
     """Finds secret files by name and remembers their values, so that they can be taken out of every text."""
@@ -23,8 +26,16 @@ class Secrets:
 
     @classmethod
     def beside(cls, configuration: Path) -> "Secrets":
-        """Secrets of a service: in `$CREDENTIALS_DIRECTORY` when systemd gives one, else beside the configuration."""
-        return cls(Path(os.environ.get("CREDENTIALS_DIRECTORY") or configuration.resolve().parent))
+        """Secrets of a service: in `$CREDENTIALS_DIRECTORY` when systemd gives one, else beside the configuration.
+
+        An operator's command on a deployed host gets none from systemd, and finds them where systemd takes them from.
+        """
+        if given := os.environ.get("CREDENTIALS_DIRECTORY"):
+            return cls(Path(given))
+        folder = configuration.resolve().parent
+        deployed = folder / DEPLOYED
+        there = os.path.isdir(deployed)  # noqa: PTH112  # Path's own fails where we may not look
+        return cls(deployed if there else folder)
 
     @classmethod
     def unread(cls) -> "Secrets":

@@ -2,14 +2,13 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from pydantic import BaseModel
 
-from mcp_gateway.settings.secrets import Secrets
 from mcp_gateway.tools import Backend, Tool
 
-Build = Callable[[Any, Secrets], tuple[Backend, list[Tool]]]
+# Called with the settings and the secrets, and with the state directory too where the section keeps state.
+Build = Callable[..., tuple[Backend, list[Tool]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +22,7 @@ class Section:
     model: type[BaseModel]
     toolsets: Mapping[str, tuple[str, ...]]
     build: Build
+    keeps_state: bool = False
 
 
 Catalogue = tuple[Section, ...]

@@ -1,6 +1,9 @@
 """How our units are confined, as systemd itself judges them, and who listens to whom."""
 
 import re
+from ipaddress import ip_network
+from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from testinfra.host import Host
@@ -69,10 +72,26 @@ def test_the_gateway_and_prometheus_listen_on_loopback_only(root: Host, port: in
     assert not root.socket(f"tcp://0.0.0.0:{port}").is_listening
 
 
-def test_the_service_reaches_loopback_and_nothing_else(root: Host) -> None:
+def peers(variables: dict[str, Any]) -> set[str]:
+    """The networks that the inventory lets the service talk to, as systemd prints them, besides loopback."""
+    named = [*variables.get("mcp_gateway_allowed_networks", [])]
+    odoo = urlsplit(variables.get("mcp_gateway_odoo_url", "")).hostname or ""
+    named += [odoo] if re.fullmatch(r"[0-9.]+|[0-9a-f.]*:[0-9a-f:.]*", odoo) else []
+    found = set()
+    for name in named:
+        networks = ("0.0.0.0/0", "::/0") if name == "any" else (name,)
+        found |= {str(ip_network(network, strict=False)) for network in networks}
+    return found
+
+
+def test_the_service_reaches_loopback_and_what_the_inventory_names(root: Host, variables: dict[str, Any]) -> None:
     """An intruder in the gateway must not be able to send anything out."""
     properties = root.check_output("systemctl show mcp_gateway -p IPAddressDeny -p IPAddressAllow")
     assert "IPAddressDeny=::/0 0.0.0.0/0" in properties or "IPAddressDeny=0.0.0.0/0 ::/0" in properties
     allowed = re.search(r"^IPAddressAllow=(.*)$", properties, re.MULTILINE)
     assert allowed
-    assert set(allowed[1].split()) == {"127.0.0.0/8", "::1/128"}
+    ours = {"127.0.0.0/8", "::1/128"}
+    assert ours <= set(allowed[1].split())
+    assert {name for name in set(allowed[1].split()) - ours if not name.startswith("127.")} == {
+        name for name in peers(variables) if not name.startswith("127.")
+    }

@@ -20,6 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from mcp_gateway.app import Gateway, open_gateway
 from mcp_gateway.audit.calls import reading
 from mcp_gateway.clients import token_line
+from mcp_gateway.connection import Connection
 from mcp_gateway.errors import Code, Refusal
 from mcp_gateway.reload import reload
 from mcp_gateway.settings.secrets import Secrets
@@ -341,10 +342,16 @@ async def serving(site: Site) -> AsyncIterator[Running]:
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         port = listener.getsockname()[1]
         config = uvicorn.Config(
-            gateway, lifespan="off", log_config=None, ws="none", proxy_headers=False, timeout_graceful_shutdown=1
+            gateway,
+            http=Connection,
+            lifespan="off",
+            log_config=None,
+            ws="none",
+            proxy_headers=False,
+            timeout_graceful_shutdown=1,
         )
         server = uvicorn.Server(config)
-        server.capture_signals = contextlib.nullcontext  # type: ignore[method-assign]  # signals belong to pytest
+        server.capture_signals = contextlib.nullcontext  # type: ignore[method-assign, assignment]  # signals belong to pytest
         tasks.start_soon(server.serve, [listener])
         await until(lambda: server.started)
         yield Running(site, gateway, f"http://127.0.0.1:{port}", port)

@@ -1,6 +1,7 @@
 """The real tools, as a client of this release is shown them."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ def documents(directory: Path) -> dict[str, dict[str, Any]]:
     return {
         "vault": {"transport": "local", "repository": str(directory)},
         "prometheus": {"url": "http://127.0.0.1:9"},
+        "odoo": {"url": "http://127.0.0.1:9", "database": "d", "login": "agent", "api_key_file": "odoo.key"},
     }
 
 
@@ -29,8 +31,14 @@ def tools(tmp_path: Path) -> list[Tool]:
     """Everything that the catalogue builds, from the smallest configuration of each section."""
     written = documents(tmp_path)
     assert {section.name for section in CATALOGUE} == written.keys()
+    (tmp_path / "odoo.key").write_text("a key of this test")
     built = [
-        section.build(section.model.model_validate(written[section.name]), Secrets(tmp_path)) for section in CATALOGUE
+        section.build(
+            section.model.model_validate(written[section.name]),
+            Secrets(tmp_path),
+            *([tmp_path] if section.keeps_state else []),
+        )
+        for section in CATALOGUE
     ]
     return [tool for _, tools in built for tool in tools]
 
@@ -70,4 +78,6 @@ def test_no_definition_takes_more_than_its_share(tools: list[Tool]) -> None:
 
 def test_what_changes_something_is_never_shown_as_read_only(tools: list[Tool]) -> None:
     writing = {tool.name for tool in tools if not definition(tool)["annotations"]["readOnlyHint"]}
-    assert writing == {"vault_write"}
+    reading = {name for name in writing if re.search("_(list|get|search|read|report)(_|$)", name)}
+    assert not reading
+    assert len(writing) == 1 + 15

@@ -83,7 +83,8 @@ class Sshd:
     def cut(self) -> None:
         """End every connection without a word, as a dying host does."""
         for pid in self.sessions():
-            os.kill(pid, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):  # it has just ended by itself
+                os.kill(pid, signal.SIGKILL)
 
     def stop(self) -> None:
         """End the server and every connection."""

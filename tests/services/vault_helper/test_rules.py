@@ -305,3 +305,16 @@ def test_settings_name_every_fault_at_once() -> None:
         )
     for key in ("repository", "writable_prefixes", "git_name", "colour"):
         assert key in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        (("rev-parse", "-q", "HEAD"), "rev-parse"),
+        ((*shell.QUIET, "update-ref", "-m", "x", "refs/heads/main"), "update-ref"),
+        (("--literal-pathspecs", "rev-list", "--stdin"), "rev-list"),
+        (("--version",), ""),
+    ],
+)
+def test_a_failure_of_git_names_what_it_was_to_do(arguments: tuple[str, ...], word: str) -> None:
+    assert shell.verb(arguments) == word

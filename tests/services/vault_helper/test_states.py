@@ -62,6 +62,14 @@ def test_a_lock_on_the_branch_left_by_a_dead_process_is_removed(place: Place) ->
     place.assert_sound()
 
 
+@pytest.mark.parametrize("name", ["HEAD.lock", "refs/heads/main.lock"])
+def test_a_fresh_lock_on_the_branch_of_a_process_that_died_just_now_is_waited_out(place: Place, name: str) -> None:
+    """It looks like the lock of a living one until it is too old for that."""
+    (place.path / ".git" / name).touch()
+    assert place.write("inbox/a.md", "x")["ok"]
+    place.assert_sound()
+
+
 def test_people_cannot_commit_into_the_middle_of_a_write(place: Place) -> None:
     with place.vault.repository.exclusive(shell.Deadline(5)):
         done = subprocess.run(["git", "add", "-A"], cwd=place.path, capture_output=True, text=True, check=False)

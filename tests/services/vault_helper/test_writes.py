@@ -123,6 +123,14 @@ def test_a_persons_dirty_and_staged_work_is_neither_lost_nor_committed(place: Pl
     assert place.text("research/solar.md") == "half a thought\n"
 
 
+def test_a_file_that_git_does_not_track_is_not_overwritten_and_nobody_is_sent_to_read_it(place: Place) -> None:
+    (place.path / "inbox/loose.md").write_text("untracked\n")
+    answer = place.write("inbox/loose.md", "ours\n")
+    assert (answer["code"], "vault_read" in answer["hint"]) == ("__EXISTS__", False)
+    assert place.text("inbox/loose.md") == "untracked\n"
+    assert "vault_read" in place.write("inbox/first.md", "ours\n")["hint"]
+
+
 def test_a_note_changed_by_hand_counts_with_its_present_bytes_and_is_kept_in_history(place: Place) -> None:
     (place.path / "inbox/first.md").write_text("changed by hand\n")
     assert place.write("inbox/first.md", "ours\n", digest("first\n"))["code"] == "__STALE_READ__"

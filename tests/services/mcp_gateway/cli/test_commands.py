@@ -198,13 +198,33 @@ def test_a_client_named_cli_narrows_the_command_line_too(command: Any) -> None:
 
 
 def test_call_wants_to_know_the_channel_when_several_show_the_tool(command: Any) -> None:
-    command.document["channels"]["more"] = {"toolsets": ["vault"], "policy": {"vault_read": "never"}}
+    command.document["channels"]["more"] = {"toolsets": ["vault"]}
     command.write()
     result = command.run("call", "vault_read", "--config", str(command.path))
     assert (result.returncode, "--channel: notes, more show vault_read" in result.stderr) == (2, True)
-    status, said = call(command, "vault_read", '{"path":"inbox/note.md"}', "--channel", "more")
-    assert (status, said["error"]) == (1, "__FORBIDDEN__")
     assert call(command, "vault_read", '{"path":"inbox/note.md"}', "--channel", "notes")[0] == 0
+
+
+def test_what_the_policy_never_lets_run_is_not_there_on_the_command_line_either(command: Any) -> None:
+    command.document["channels"]["more"] = {"toolsets": ["vault"], "policy": {"vault_read": "never"}}
+    command.write()
+    status, said = call(command, "vault_read", '{"path":"inbox/note.md"}', "--channel", "more")
+    assert (status, said["error"]) == (1, "__NOT_FOUND__")
+    # Only one channel is left that shows it, so there is nothing to ask.
+    assert call(command, "vault_read", '{"path":"inbox/note.md"}')[0] == 0
+    listed = json.loads(command.run("tools", "--config", str(command.path), "--json").stdout)
+    assert [tool["name"] for tool in listed["more"]] == ["vault_search", "vault_list", "vault_write"]
+    assert "more: -1 excluded (3 tools)" in command.run("channels", "--config", str(command.path)).stdout
+
+
+def test_a_client_named_cli_calls_only_through_the_channels_that_it_is_granted(command: Any) -> None:
+    (command.directory / "tokens.d" / "cli").write_text(token_line("another-token") + "\n")
+    command.document["channels"]["more"] = {"toolsets": ["vault"]}
+    command.document["clients"].append({"name": "cli", "tokens_file": "tokens.d/cli", "channels": ["more"]})
+    command.write()
+    result = command.run("call", "vault_list", "--config", str(command.path), "--channel", "notes")
+    assert (result.returncode, result.stderr) == (2, "--channel: notes is not granted to cli\n")
+    assert call(command, "vault_list", "{}")[0] == 0
 
 
 @pytest.mark.parametrize("arguments", ["{", "", "[" * 100_000])

@@ -18,6 +18,17 @@ def test_the_credentials_directory_wins_over_the_configuration(tmp_path: Path, m
     assert Secrets.beside(configuration).directory == Path("/run/credentials/x")
 
 
+def test_a_command_on_a_deployed_host_finds_them_where_systemd_takes_them_from(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("CREDENTIALS_DIRECTORY", raising=False)
+    folder = tmp_path / "credentials" / "mcp_gateway"
+    folder.mkdir(parents=True)
+    assert Secrets.beside(tmp_path / "gateway.yml").directory == folder
+    monkeypatch.setenv("CREDENTIALS_DIRECTORY", "/run/credentials/x")
+    assert Secrets.beside(tmp_path / "gateway.yml").directory == Path("/run/credentials/x")
+
+
 def test_a_value_is_read_without_blank_space_and_remembered(tmp_path: Path) -> None:
     (tmp_path / "api.key").write_text("  s3cret-value\n")
     secrets = Secrets(tmp_path)

@@ -49,7 +49,7 @@ def test_faults_are_told_in_words(section: dict[str, object], words: str) -> Non
     assert words in str(caught.value)
 
 
-def test_a_missing_key_file_is_a_configuration_error_naming_the_key(tmp_path: Path) -> None:
+def test_missing_files_are_all_told_at_once_with_their_keys(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError) as caught:
         VaultPort(VaultSettings.model_validate(SSH), Secrets(tmp_path))
-    assert "vault.identity_file" in str(caught.value)
+    assert [words.split(":")[0] for words in caught.value.problems] == ["vault.identity_file", "vault.known_hosts_file"]

@@ -148,13 +148,20 @@ async def test_every_call_is_written_down_with_names_and_without_values(
 
 
 @pytest.mark.parametrize("mode", MODES)
-async def test_policy_never_refuses_and_says_so(running: Any, answer: Any, mode: str) -> None:
-    running.site.document["channels"]["tools"]["policy"] = {"mirror_write": "never"}
-    assert await running.reload(policy={"probe_noop": "never"})
+async def test_what_the_policy_never_lets_run_is_not_there(running: Any, answer: Any, mode: str) -> None:
+    """A tool that an agent sees and can never use only costs it turns."""
+    running.site.document["channels"]["tools"]["policy"] = {"mirror_write": "never", "probe_echo": "auto"}
+    assert await running.reload(policy={"probe_noop": "never", "probe_echo": "never"})
     async with running.client(mode) as client:
-        for tool, arguments in (("mirror_write", {"text": "a"}), ("probe_noop", {})):
+        listed = {tool.name for tool in (await client.list_tools()).tools}
+        assert listed == {"probe_echo", "probe_wait", "probe_refuse", "probe_crash", "mirror_slow", "mirror_crash"}
+        invented = answer(await client.call_tool("invented", {}))["hint"]
+        for tool, arguments in (("mirror_write", {"text": "a"}), ("probe_noop", {}), ("mirror_write", {"wrong": 1})):
             said = answer(await client.call_tool(tool, arguments))
-            assert (said["error"], "never lets" in said["hint"]) == ("__FORBIDDEN__", True)
+            assert said == {"success": False, "error": "__NOT_FOUND__", "hint": invented.replace("invented", tool)}
+    async with running.http() as client:
+        report = (await client.get("/readyz")).json()
+    assert report["channels"]["tools"]["tools"] == 6
     assert running.site.probe.written == []
 
 

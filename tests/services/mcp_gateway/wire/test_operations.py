@@ -49,6 +49,15 @@ async def test_a_backend_in_trouble_shows_with_its_reason(running: Any, state: s
     assert f'mcp_gateway_backend_state{{backend="probe",state="{state}"}} 1.0' in metrics
 
 
+async def test_a_backend_in_trouble_is_no_trouble_of_a_channel_that_shows_none_of_its_tools(running: Any) -> None:
+    running.site.probe.condition_ = Condition("down", "it is away")
+    running.site.document["channels"]["other"]["tools"] = {"include": []}
+    assert await running.reload()
+    report = (await get(running, "/readyz")).json()
+    assert report["channels"]["other"] == {"tools": 0, "status": "ok", "reason": ""}
+    assert report["channels"]["tools"] == {"tools": 8, "status": "down", "reason": "probe: it is away"}
+
+
 async def test_before_a_backend_was_asked_nothing_is_ready(running: Any) -> None:
     report = running.gateway.readiness.report()
     assert report["status"] == "down"
