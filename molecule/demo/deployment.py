@@ -16,10 +16,12 @@ SUITE = "trixie"
 
 
 def network() -> str:
-    """The name of the host's container and network: talaria-demo, unless another checkout's demo is up under it."""
-    if not hosts.is_foreign(place.HOST):
-        return place.HOST
-    return f"{place.HOST}-{hashlib.sha256(str(place.CHECKOUT).encode()).hexdigest()[:6]}"
+    """The name of the host's container and network: talaria-demo, unless another checkout's demo is up under it.
+
+    A host that was made beside another checkout's keeps its name when that one is gone.
+    """
+    beside = f"{place.HOST}-{hashlib.sha256(str(place.CHECKOUT).encode()).hexdigest()[:6]}"
+    return beside if hosts.is_foreign(place.HOST) or hosts.containers(beside) else place.HOST
 
 
 def run(*command: str | Path) -> None:
