@@ -53,11 +53,10 @@ def up() -> None:
 def down() -> None:
     """Remove the host, its network and .demo."""
     tunnel.close_tunnel()
-    hosts.down(deployment.network())
+    removed = hosts.down(deployment.network())
     shutil.rmtree(place.PLACE, ignore_errors=True)
-    print(
-        "The demo is removed. What it was built from stays in .cache for the next time; `make clean` removes that too."
-    )
+    print("The demo is removed." if removed else "There is no demo host of this checkout.", end=" ")
+    print("What it is built from stays in .cache for the next time; `make clean` removes that too.")
 
 
 def cause_of(error: BaseException) -> BaseException:

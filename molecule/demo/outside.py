@@ -30,10 +30,10 @@ def show(port: int) -> None:
     chapter(f"A visitor from the outside, at https://{SITE} (port {port} of this machine)")
     context = trusting(place.on_host("sudo", "cat", AUTHORITY))
     status, body = get(port, context, "/")
-    expect(status == 200, f"/ answers {status}: {body.strip()[:60]}", status)
+    expect(status == 200, f"/ answers 200: {body.strip()[:60]}", status)
     for path in ("/mcp/hermes-tools", "/mcp", "/MCP/hermes-tools", "//mcp/hermes-tools", "/%6dcp/hermes-tools"):
         status, _ = get(port, context, path, place.token())
-        expect(status == 404, f"{path} answers {status}, even with the agent's token", status)
+        expect(status == 404, f"{path} answers 404, even with the agent's token", status)
 
 
 def trusting(authority: str) -> ssl.SSLContext:
