@@ -88,6 +88,15 @@ class Backend:
         return [asked["target"] for asked in self.seen()]
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What needs the sites of the test hosts, or puts a server behind them, is nothing for a live host."""
+    for item in items:
+        needs_sites = item.path.name.startswith("test_caddy_") or "backend" in getattr(item, "fixturenames", ())
+        if needs_sites:
+            item.add_marker(pytest.mark.laboratory)
+
+
 @pytest.fixture(scope="module")
 def public(host: Host) -> Public:
     """Return the way to the host from outside."""

@@ -6,6 +6,8 @@ import re
 import time
 from typing import TYPE_CHECKING
 
+import pytest
+
 if TYPE_CHECKING:
     from testinfra.host import Host
     from tests.host.conftest import Backend, Public
@@ -53,6 +55,7 @@ def test_the_admin_interface_is_a_socket_for_caddy_alone(host: Host) -> None:
     assert not host.socket("tcp://127.0.0.1:2019").is_listening
 
 
+@pytest.mark.laboratory
 def test_metrics_are_for_this_host(host: Host, public: Public) -> None:
     """Metrics tell a stranger what runs here and how it is used."""
     assert host.socket("tcp://127.0.0.1:2018").is_listening
@@ -111,6 +114,7 @@ def test_a_body_above_the_limit_does_not_reach_the_server(public: Public, backen
     assert not answer.startswith(b"HTTP/1.1 2")
 
 
+@pytest.mark.laboratory
 def test_a_client_that_never_ends_its_request_is_let_go(public: Public) -> None:
     """A few hundred slow clients would otherwise hold every connection."""
     began = time.monotonic()

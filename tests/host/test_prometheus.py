@@ -133,6 +133,7 @@ def test_metrics_are_kept_for_a_bounded_time_and_size(host: Host) -> None:
     assert flags["web.enable-admin-api"] == flags["web.enable-lifecycle"] == "false"
 
 
+@pytest.mark.laboratory
 def test_a_killed_prometheus_comes_back(host: Host) -> None:
     """The watchman gets up again without anybody being woken."""
     before = host.check_output("systemctl show -P MainPID prometheus.service")
