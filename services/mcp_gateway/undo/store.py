@@ -1,5 +1,6 @@
 """Replaced values and first answers on disk, in one SQLite file of the state directory."""
 
+import fcntl
 import json
 import os
 import sqlite3
@@ -135,6 +136,15 @@ class Memory:
         # It holds what stood in Odoo's records; SQLite would create it readable for others.
         os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
         give_to_owner(self.path)
+        # One at a time: to switch a new file to WAL, SQLite waits for nobody and says that it is locked.
+        folder = os.open(self.path.parent, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX)
+            return self._opened()
+        finally:
+            os.close(folder)
+
+    def _opened(self) -> sqlite3.Connection:
         connection = sqlite3.connect(self.path, BUSY_SECONDS, isolation_level=None, check_same_thread=False)
         try:
             connection.execute("PRAGMA journal_mode = WAL")
