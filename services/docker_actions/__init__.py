@@ -1,0 +1,1 @@
+"""Acts on listed Docker stacks only, and only as its own allow-list says."""
