@@ -22,6 +22,7 @@ LAYERS = (
         "policies",
         "settings",
         "arguments",
+        "previews",
         "audit",
         "undo",
         "metrics",
@@ -29,7 +30,7 @@ LAYERS = (
     {"ports"},
     {"actions"},
     {"calls", "clients", "backends", "notify", "logs", "connection"},
-    {"channels", "routes"},
+    {"channels", "routes", "approvals"},
     {"catalogue", "planning", "readiness", "app", "reload", "serving", "cli", "__main__"},
 )
 # The one import between services: vault_helper has no process of its own on the gateway's side, so the vault's port
