@@ -48,11 +48,11 @@ def new_id() -> str:
 
 
 def digest(client: str, channel: str, tool: str, arguments: Mapping[str, Any]) -> str:
-    """What an approval is bound to: SHA-256 over RFC 8785 of the whole call. Raise ValueError for what has no such form.
+    """What an approval is bound to: SHA-256 over RFC 8785 of the call. Raise ValueError for what has no such form.
 
     The order of keys and blank space do not matter and 1 is 1.0; every other difference is another call.
     """
-    whole = {"arguments": dict(arguments), "channel": channel, "client": client, "tool": tool}
+    whole: Any = {"arguments": dict(arguments), "channel": channel, "client": client, "tool": tool}
     try:
         return hashlib.sha256(rfc8785.dumps(whole)).hexdigest()
     except (rfc8785.CanonicalizationError, UnicodeEncodeError, RecursionError) as fault:

@@ -4,7 +4,7 @@ import sqlite3
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import anyio
 
@@ -16,6 +16,9 @@ from approvals.store import Store, rows
 
 # More than anybody reads at once.
 MAX_LISTED = 500
+
+Found = list[Request]
+T = TypeVar("T")
 
 
 class AlreadyDecided(Exception):
@@ -56,32 +59,31 @@ class Requests:
         self._now = now
 
     async def ask(self, asked: Asked) -> tuple[Request, bool]:
-        """The request for this call and whether it is new. Raise TooManyPending, or ValueError without canonical form."""
+        """The request for this call and whether it is new. Raise TooManyPending, or ValueError (no canonical form)."""
         key = digest(asked.client, asked.channel, asked.tool, asked.arguments)
-        found = await self._write(lambda connection, now: self._ask(connection, now, asked, key))
-        return found
+        return await self._write(lambda connection, now: self._ask(connection, now, asked, key))
 
     async def get(self, request_id: str, service: str | None = None) -> Request | None:
         """The request, if it is there (and, with `service`, is that service's)."""
         request = await self._write(lambda connection, now: _fresh(connection, now, request_id))
         return request if request is not None and service in (None, request.service) else None
 
-    async def list(self, state: str | None = None, limit: int = MAX_LISTED, service: str | None = None) -> list[Request]:
+    async def list(self, state: str | None = None, limit: int = MAX_LISTED, service: str | None = None) -> Found:
         """The requests in a state (None: in any), the oldest first."""
         conditions = [f"{name} = ?" for name, value in (("state", state), ("service", service)) if value is not None]
         values = [value for value in (state, service) if value is not None]
         where = f"{' AND '.join(conditions) or 'TRUE'} ORDER BY created, id"
 
-        def work(connection: sqlite3.Connection, now: float) -> list[Request]:
+        def work(connection: sqlite3.Connection, now: float) -> Found:
             _settle(connection, now)
             return rows.many(connection, where, values, min(limit, MAX_LISTED))
 
         return await self._write(work)
 
-    async def history(self, limit: int, before: float | None = None) -> list[Request]:
+    async def history(self, limit: int, before: float | None = None) -> Found:
         """What was decided or has ended, the latest first; `before`: only what was made before that moment."""
 
-        def work(connection: sqlite3.Connection, now: float) -> list[Request]:
+        def work(connection: sqlite3.Connection, now: float) -> Found:
             _settle(connection, now)
             where = "state <> ? AND created < ? ORDER BY created DESC, id"
             return rows.many(connection, where, (states.PENDING, before or 1e18), min(limit, MAX_LISTED))
@@ -141,7 +143,7 @@ class Requests:
                 request = await self.get(request_id, service)
         return request
 
-    async def waiting(self, state: str, service: str, seconds: float) -> list[Request]:
+    async def waiting(self, state: str, service: str, seconds: float) -> Found:
         """The service's requests in a state, as soon as there is one."""
         event = self.changes.next
         found = await self.list(state, service=service)
@@ -152,14 +154,25 @@ class Requests:
                 found = await self.list(state, service=service)
         return found
 
+    async def counts(self) -> tuple[dict[str, int], float | None]:
+        """How many requests are in each state, and when the oldest pending one was made."""
+
+        def work(connection: sqlite3.Connection, now: float) -> tuple[dict[str, int], float | None]:
+            _settle(connection, now)
+            counts = dict(connection.execute("SELECT state, count(*) FROM requests GROUP BY state"))
+            oldest = connection.execute("SELECT min(created) FROM requests WHERE state = ?", (states.PENDING,))
+            return counts, oldest.fetchone()[0]
+
+        return await self._write(work)
+
     async def sweep(self) -> None:
         """End what time has ended."""
         await self._write(_settle)
 
-    async def _write(self, work: Callable[[sqlite3.Connection, float], Any]) -> Any:
+    async def _write(self, work: Callable[[sqlite3.Connection, float], T]) -> T:
         changed = False
 
-        def timed(connection: sqlite3.Connection) -> Any:
+        def timed(connection: sqlite3.Connection) -> T:
             nonlocal changed
             before = connection.total_changes
             found = work(connection, self._now())

@@ -13,6 +13,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from approvals.errors import ConfigurationError
 from approvals.hosts import parse_pattern
 
+# Names that the design knows and this release does not have: nobody must believe that they work.
+LATER = ("notify", "telegram", "telegram_user_id")
 # A configuration is some kilobytes, a credential less.
 MAX_BYTES = 256 * 1024
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}")
@@ -39,49 +41,10 @@ class Service(Strict):
 
 
 class Approver(Strict):
-    """Someone who decides; without a passphrase only by Telegram, without a Telegram id only with the passphrase."""
+    """Someone who decides with a passphrase."""
 
     name: str = Field(pattern=NAME.pattern, max_length=63)
     passphrase_hash_file: str | None = None
-    # 0 says as much as leaving it out.
-    telegram_user_id: int = Field(default=0, ge=0)
-
-
-class Smtp(Strict):
-    """The mail server that announces; `starttls` unless the port is 465, where TLS comes first."""
-
-    host: str = Field(min_length=1)
-    port: int = Field(default=587, ge=1, le=65535)
-    starttls: bool = True
-    username: str | None = None
-    password_file: str | None = None
-    sender: str = Field(min_length=3)
-    recipients: list[str] = Field(min_length=1, max_length=20)
-
-
-class Notify(Strict):
-    """Who is told that something waits."""
-
-    webhook_url: str | None = None
-    smtp: Smtp | None = None
-
-    @field_validator("webhook_url")
-    @classmethod
-    def _web(cls, value: str | None) -> str | None:
-        return None if value is None else http_url(value, plain="loopback")
-
-
-class Telegram(Strict):
-    """The operator's own bot, never the agent's."""
-
-    bot_token_file: str = Field(min_length=1)
-    chat_id: int
-    api_url: str = "https://api.telegram.org"
-
-    @field_validator("api_url")
-    @classmethod
-    def _web(cls, value: str) -> str:
-        return http_url(value, plain="loopback")
 
 
 class Settings(Strict):
@@ -96,8 +59,6 @@ class Settings(Strict):
     approvers: list[Approver] = []
     expiry_seconds: float = Field(default=86_400, ge=1, le=30 * 86_400)
     max_pending_per_client: int = Field(default=20, ge=1, le=1000)
-    notify: Notify = Notify()
-    telegram: Telegram | None = None
     # Where the console asks for calls, channels and the vault; absent: the console says that it does not know.
     gateway_url: str | None = None
 
@@ -189,7 +150,8 @@ def load(path: Path) -> Configuration:
 def _words(error: Any) -> str:
     place = ".".join(str(part) for part in error["loc"])
     if error["type"] == "extra_forbidden":
-        return f"{place}: unknown key; take it out"
+        known = error["loc"][-1] in LATER
+        return f"{place}: {'is not available in this release' if known else 'unknown key'}; take it out"
     if error["type"] == "missing":
         return f"{place}: missing; add it"
     return f"{place}: {error['msg'].removeprefix('Value error, ')}"
@@ -202,6 +164,4 @@ def _cross_checks(settings: Settings) -> list[str]:
         ("approvers", [approver.name for approver in settings.approvers]),
     ):
         problems += [f"{key}: {name} stands there twice" for name in sorted({n for n in names if names.count(n) > 1})]
-    if settings.telegram and not any(approver.telegram_user_id for approver in settings.approvers):
-        problems.append("telegram: no approver has a telegram_user_id, so nobody could decide there; add one")
     return problems

@@ -34,7 +34,7 @@ OUTCOMES: Final = frozenset({DONE, FAILED, OUTCOME_UNKNOWN, REFUSED})
 
 # An approval is for now: a service that was away this long must ask again.
 CLAIM_SECONDS: Final = 300.0
-# No tool runs this long (the gateway's deadline is 300 s at most, an update of a stack some minutes): nobody will report.
+# No tool runs this long (the deadline is 300 s at most, an update of a stack some minutes): nobody will report.
 RESULT_SECONDS: Final = 900.0
 # The same call again: how long the end of the first one answers it.
 REPEAT_SECONDS: Final = 600.0

@@ -20,15 +20,6 @@ CREATE INDEX IF NOT EXISTS requests_by_state ON requests (state, created);
 CREATE TABLE IF NOT EXISTS sessions (
     cookie TEXT PRIMARY KEY, approver TEXT NOT NULL, csrf TEXT NOT NULL, created REAL NOT NULL, seen REAL NOT NULL
 ) STRICT;
-CREATE TABLE IF NOT EXISTS announcements (
-    id INTEGER PRIMARY KEY, channel TEXT NOT NULL, subject TEXT NOT NULL, body TEXT NOT NULL, created REAL NOT NULL,
-    tries INTEGER NOT NULL DEFAULT 0, next_try REAL NOT NULL, sent REAL
-) STRICT;
-CREATE TABLE IF NOT EXISTS telegram_messages (
-    request TEXT NOT NULL, chat INTEGER NOT NULL, message INTEGER, nonce TEXT NOT NULL, edited REAL,
-    PRIMARY KEY (request, chat)
-) STRICT;
-CREATE TABLE IF NOT EXISTS marks (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
 """
 
 
