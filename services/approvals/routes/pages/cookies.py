@@ -21,9 +21,7 @@ def session_of(request: Request, settings: Settings) -> str:
 def keep_session(request: Request, response: Response, settings: Settings, session: str) -> None:
     """Give the browser its session, until it is closed."""
     secure = encrypted(request, settings)
-    response.set_cookie(
-        _name(request, settings), session, path="/", secure=secure, httponly=True, samesite="strict"
-    )
+    response.set_cookie(_name(request, settings), session, path="/", secure=secure, httponly=True, samesite="strict")
 
 
 def drop_session(request: Request, response: Response, settings: Settings) -> None:
@@ -35,9 +33,7 @@ def drop_session(request: Request, response: Response, settings: Settings) -> No
 def keep_language(request: Request, response: Response, settings: Settings, code: str) -> None:
     """Remember the language that was chosen."""
     secure = encrypted(request, settings)
-    response.set_cookie(
-        language.COOKIE, code, YEAR_SECONDS, path="/", secure=secure, httponly=True, samesite="lax"
-    )
+    response.set_cookie(language.COOKIE, code, YEAR_SECONDS, path="/", secure=secure, httponly=True, samesite="lax")
 
 
 def _name(request: Request, settings: Settings) -> str:

@@ -13,7 +13,7 @@ from approvals.routes.pages.forms import BadForm, read_form
 from approvals.routes.pages.language import LANGUAGES, language_of
 from approvals.routes.pages.origin import is_foreign, visitor_address
 from approvals.routes.pages.render import page
-from approvals.routes.pages.visits import Visit, place, posting, problem, visit_of
+from approvals.routes.pages.visits import Visit, answered, place, posting, problem, visit_of
 from approvals.sessions import Throttled
 
 
@@ -21,8 +21,8 @@ def entry_routes(console: Console) -> list[Route]:
     """`/login`, `/logout` and `/language`."""
     entry = Entry(console)
     return [
-        Route("/login", entry.show, methods=["GET"]),
-        Route("/login", entry.login, methods=["POST"]),
+        Route("/login", answered(entry.show), methods=["GET"]),
+        Route("/login", answered(entry.login), methods=["POST"]),
         Route("/logout", posting(console, entry.logout), methods=["POST"]),
         Route("/language", entry.choose_language, methods=["POST"]),
     ]
@@ -97,4 +97,4 @@ def _form(
     headers: Mapping[str, str] | None = None,
 ) -> Response:
     context = {"following": following, "error": error, "seconds": seconds, "here": "/login"}
-    return page("login.html", language_of(request), status, headers, **context)
+    return page("login.html", language_of(request), context, status, headers)

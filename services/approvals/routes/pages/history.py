@@ -49,7 +49,9 @@ async def show_history(visit: Visit) -> Response:
     given = visit.request.query_params
     state = given.get("state", "")
     chosen = Filter(
-        state if state in states.STATES else "", given.get("tool", "")[:100].strip(), given.get("client", "")[:100].strip()
+        state if state in states.STATES else "",
+        given.get("tool", "")[:100].strip(),
+        given.get("client", "")[:100].strip(),
     )
     before = _moment(given.get("before", ""))
     found, older = await _page(visit.console.requests, chosen, before)

@@ -17,6 +17,7 @@ from approvals.routes.pages.visits import MAX_SHOWN, Posting, Visit, posting, re
 
 # Some sentences; browsers keep to it, anything longer is no browser's.
 MAX_REASON = 1000
+WORDS = APPROVE, DENY = ("approve", "deny")
 
 
 def pending_routes(console: Console) -> list[Route]:
@@ -42,10 +43,15 @@ async def show_request(visit: Visit) -> Response:
     if request is None:
         return await visit.page("problem.html", 404, key="problem.request")
     done, late = (visit.request.query_params.get(name, "") for name in ("done", "late"))
-    context = {"done": done if done in ("approve", "deny") else "", "late": late if late in ("approve", "deny") else ""}
     moving = request.state in (states.APPROVED, states.DISPATCHED)
     return await visit.page(
-        "request.html", request=request, now=time.time(), longest=MAX_REASON, moving=moving, **context
+        "request.html",
+        request=request,
+        now=time.time(),
+        longest=MAX_REASON,
+        moving=moving,
+        done=done if done in WORDS else "",
+        late=late if late in WORDS else "",
     )
 
 
@@ -60,7 +66,7 @@ async def show_arguments(visit: Visit) -> Response:
 
 def deciding(approve: bool) -> Posting:
     """Decide a request once; whoever comes second is shown what really happened."""
-    word = "approve" if approve else "deny"
+    word = APPROVE if approve else DENY
 
     async def decide(visit: Visit, form: Mapping[str, str]) -> Response:
         id_, reason = _id(visit.request), form.get("reason", "").replace("\r\n", "\n").strip()

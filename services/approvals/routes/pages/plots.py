@@ -12,9 +12,7 @@ BAR, GAP = 8, 2
 def bars(parts: Sequence[Mapping[str, int]], words: str) -> Markup:
     """One stacked bar a part, scaled to the highest; `words` say the same to those who do not see it."""
     highest = max((sum(part.values()) for part in parts), default=0) or 1
-    shapes = Markup("").join(
-        _bar(number * (BAR + GAP), part, HEIGHT / highest) for number, part in enumerate(parts)
-    )
+    shapes = Markup("").join(_bar(number * (BAR + GAP), part, HEIGHT / highest) for number, part in enumerate(parts))
     return Markup(
         '<svg class="plot" viewBox="0 0 {} {}" preserveAspectRatio="none" role="img" aria-label="{}">{}</svg>'
     ).format(max(1, len(parts) * (BAR + GAP) - GAP), HEIGHT, words, shapes)

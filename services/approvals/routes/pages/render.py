@@ -1,4 +1,4 @@
-"""Templates to pages. Everything that stands on a page goes through one gate: escaped, and with nothing unseen in it."""
+"""Templates to pages. All that stands on a page goes through one gate: escaped, and with nothing unseen in it."""
 
 import json
 from collections.abc import Mapping
@@ -38,10 +38,14 @@ HEADERS: Mapping[str, str] = {
 
 
 def page(
-    template: str, words: Language, status: int = 200, headers: Mapping[str, str] | None = None, **context: object
+    template: str,
+    words: Language,
+    context: Mapping[str, object],
+    status: int = 200,
+    headers: Mapping[str, str] | None = None,
 ) -> HTMLResponse:
     """A page in the visitor's language."""
-    text = _environment().get_template(template).render(words=words, **context)
+    text = _environment().get_template(template).render({**context, "words": words})
     return HTMLResponse(text, status, headers={**HEADERS, "Content-Language": words.code, **(headers or {})})
 
 

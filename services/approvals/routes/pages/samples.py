@@ -58,11 +58,14 @@ class Samples:
 
     def _increases(self) -> Iterator[tuple[float, dict[tuple[str, str], int]]]:
         for before, after in pairwise(self._ring):
-            yield after.at, {
-                key: increase
-                for key, value in after.calls.items()
-                if (increase := _increase(before.calls.get(key, 0.0), value))
-            }
+            yield (
+                after.at,
+                {
+                    key: increase
+                    for key, value in after.calls.items()
+                    if (increase := _increase(before.calls.get(key, 0.0), value))
+                },
+            )
 
 
 def _increase(before: float, after: float) -> int:

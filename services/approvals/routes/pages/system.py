@@ -2,17 +2,19 @@
 
 import platform
 import sqlite3
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib.metadata import version
 
 from starlette.responses import Response
 from starlette.routing import Route
 
-from approvals import __version__
+from approvals.routes.pages import times
 from approvals.routes.pages.console import Console
 from approvals.routes.pages.gateway import Gateway, GatewayAway, Measures
+from approvals.routes.pages.language import Language
 from approvals.routes.pages.visits import Visit, reading
+from approvals.settings import Settings
 
 STATUSES = ("ok", "degraded", "down")
 CHANNELS = "channels"
@@ -36,7 +38,7 @@ class Part:
 
 async def show_system(visit: Visit) -> Response:
     """The page; a gateway that is away takes only its own half along."""
-    gateway, settings = visit.console.gateway, visit.console.settings
+    gateway = visit.console.gateway
     fault, report, measures = await _asked(gateway)
     return await visit.page(
         "system.html",
@@ -45,10 +47,24 @@ async def show_system(visit: Visit) -> Response:
         status=_status(report),
         groups=_groups(report, measures),
         measures=measures,
-        now=time.time(),
-        versions={"Talaria": __version__, "Python": platform.python_version(), "SQLite": sqlite3.sqlite_version},
-        settings=settings,
+        versions={"Talaria": version("talaria"), "Python": platform.python_version(), "SQLite": sqlite3.sqlite_version},
+        own=_own(visit.console.settings, visit.words),
     )
+
+
+def _own(settings: Settings, words: Language) -> list[tuple[str, str]]:
+    """What of this service's own configuration matters to the person who decides, by keys of the words."""
+    announced = [
+        name for name, value in (("webhook", settings.notify.webhook_url), ("SMTP", settings.notify.smtp)) if value
+    ]
+    return [
+        ("system.address", settings.public_url or words("system.no_address")),
+        ("system.approvers", ", ".join(approver.name for approver in settings.approvers)),
+        ("system.services", ", ".join(service.name for service in settings.services)),
+        ("system.expiry", times.span(words, settings.expiry_seconds)),
+        ("system.telegram", words("system.on" if settings.telegram else "system.off")),
+        ("system.notify", ", ".join(announced) or words("system.nothing")),
+    ]
 
 
 async def _asked(gateway: Gateway | None) -> tuple[str, Mapping[str, object], Measures]:

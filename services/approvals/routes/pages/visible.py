@@ -23,6 +23,7 @@ STYLES = frozenset("\ufe0e\ufe0f")
 STYLED_CATEGORIES = frozenset({"So", "Sm", "Po", "Nd"})
 # More marks than any script stacks; piled higher they cover the lines above.
 MAX_MARKS = 4
+TIMES = "\u00d7"
 
 
 def plain(text: str) -> str:
@@ -49,7 +50,7 @@ def pieces(text: str) -> Iterator[tuple[str, bool]]:
             yield "".join(one for one, _ in run), True
         else:
             times = sum(1 for _ in run)
-            yield f"U+{ord(character):04X}" + (f" ×{times}" if times > 1 else ""), False
+            yield f"U+{ord(character):04X}" + (f" {TIMES}{times}" if times > 1 else ""), False
 
 
 def _judged(text: str) -> Iterator[tuple[str, bool]]:

@@ -35,11 +35,11 @@ class Visit:
     approver: str
     csrf: str
 
-    async def page(self, template: str, status: int = 200, **context: object) -> Response:
+    async def page(self, template: str, status: int = 200, /, **context: object) -> Response:
         """A page with the frame that all have."""
         waiting = await self.console.requests.list("pending", MAX_SHOWN + 1)
         frame = {"approver": self.approver, "csrf": self.csrf, "waiting": len(waiting), "here": self.request.url.path}
-        return page(template, self.words, status, most=MAX_SHOWN, **frame, **context)
+        return page(template, self.words, {**context, **frame, "most": MAX_SHOWN}, status)
 
 
 Reading = Callable[[Visit], Awaitable[Response]]
@@ -54,9 +54,9 @@ def reading(console: Console, show: Reading) -> Endpoint:
         visit = visit_of(console, request)
         if visit is None:
             return RedirectResponse(f"/login?next={quote(place(request.url.path))}", 303)
-        return await _answered(request, lambda: show(visit))
+        return await show(visit)
 
-    return endpoint
+    return answered(endpoint)
 
 
 def posting(console: Console, act: Posting) -> Endpoint:
@@ -74,9 +74,9 @@ def posting(console: Console, act: Posting) -> Endpoint:
             return problem(request, 400, "problem.form")
         if not hmac.compare_digest(form.get("csrf", "").encode(), visit.csrf.encode()):
             return problem(request, 403, "problem.csrf")
-        return await _answered(request, lambda: act(visit, form))
+        return await act(visit, form)
 
-    return endpoint
+    return answered(endpoint)
 
 
 def visit_of(console: Console, request: Request) -> Visit | None:
@@ -95,12 +95,17 @@ def place(path: str) -> str:
 
 def problem(request: Request, status: int, key: str) -> Response:
     """A page that says what is wrong and what helps."""
-    return page("problem.html", language_of(request), status, key=key)
+    return page("problem.html", language_of(request), {"key": key, "here": "/"}, status)
 
 
-async def _answered(request: Request, answer: Callable[[], Awaitable[Response]]) -> Response:
-    try:
-        return await answer()
-    except (sqlite3.Error, OSError) as fault:
-        logger.error("The database cannot be used: %s", fault)
-        return problem(request, 503, "problem.database")
+def answered(endpoint: Endpoint) -> Endpoint:
+    """The endpoint, with a page of ours for a disk that takes or gives nothing."""
+
+    async def guarded(request: Request) -> Response:
+        try:
+            return await endpoint(request)
+        except (sqlite3.Error, OSError) as fault:
+            logger.error("The database cannot be used: %s", fault)
+            return problem(request, 503, "problem.database")
+
+    return guarded
