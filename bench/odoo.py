@@ -1,10 +1,12 @@
-"""What an Odoo tool costs over the very request that it makes, both against the test double on loopback.
+"""What an Odoo tool costs over the very requests that it makes, both against the test double on loopback.
 
-"Plain" is the same request, sent by the same HTTP client over a kept connection and parsed by the standard library. The
-tool goes through the gateway's whole pipeline: arguments, policy, audit row, request, answer.
+"Plain" are the same requests, sent by the same HTTP client over a kept connection and parsed by the standard library:
+one for the tool that reads, and for the tool that writes the three of a careful client (read, write, read back). The
+tool goes through the gateway's whole pipeline: arguments, policy, audit, what undo needs, requests, answer.
 """
 
 import asyncio
+import itertools
 import json
 import statistics
 import subprocess
@@ -20,6 +22,7 @@ import httpx2
 
 from bench.table import Ratio, table
 from mcp_gateway.actions.odoo.backend import OdooBackend
+from mcp_gateway.actions.odoo.tasks import WRITTEN
 from mcp_gateway.audit import AuditLog
 from mcp_gateway.calls import Caller, Calls
 from mcp_gateway.metrics import Metrics
@@ -31,27 +34,33 @@ ROOT = Path(__file__).parents[1]
 TURNS, ROUNDS = 5, 60
 BOUND = 2.0
 KEY, UID = "test-double-key-of-agent", 6
-FIELDS = ["name", "active"]
+CONTEXT = {"lang": "en_US"}
+# A task of the test double's demonstration records.
+TASK = 1
+
+Run = Callable[[], Awaitable[None]]
+Ask = Callable[[str, str, dict[str, Any]], Awaitable[Any]]
 
 
 def measure() -> list[Ratio]:
-    """One reading tool over each transport."""
-    return [_measured(release, transport) for release, transport in (("17", "xmlrpc"), ("19", "json2"))]
+    """One tool that reads and one that writes, over each transport."""
+    ways = (("17", "xmlrpc"), ("19", "json2"))
+    return [_measured(name, *way) for name in ("odoo_list_projects", "odoo_update_task") for way in ways]
 
 
-def _measured(release: str, transport: str) -> Ratio:
+def _measured(name: str, release: str, transport: str) -> Ratio:
     command = [sys.executable, "-m", "tests.stand_ins.odoo", "--release", release, "--port", "0", "--demo"]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as double:
         assert double.stdout is not None
         url = double.stdout.readline().split(" ")[0]
         try:
-            ours, plain = asyncio.run(_both(transport, url))
+            ours, plain = asyncio.run(_both(name, transport, url))
         finally:
             double.kill()
-    return Ratio(f"odoo_list_projects, {release} over {transport}, p50", ours * 1000, plain * 1000, "ms", BOUND)
+    return Ratio(f"{name}, {release} over {transport}, p50", ours * 1000, plain * 1000, "ms", BOUND)
 
 
-async def _both(transport: str, url: str) -> tuple[float, float]:
+async def _both(name: str, transport: str, url: str) -> tuple[float, float]:
     """The medians of both sides."""
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
@@ -61,9 +70,10 @@ async def _both(transport: str, url: str) -> tuple[float, float]:
         audit = AuditLog.open(place / "state", journal=None)
         await backend.open()
         tools = {tool.name: tool for tool in backend.tools()}
-        tool = _tool(Calls(audit, Metrics(), 20), Caller("bench", "bench", tools, lambda name: "auto", 1_000_000_000))
+        calls, caller = Calls(audit, Metrics(), 20), Caller("bench", "bench", tools, lambda name: "auto", 1_000_000_000)
         async with httpx2.AsyncClient(trust_env=False, verify=False) as client:  # loopback
-            direct = _direct(client, url, transport)
+            ask = _over_json(client, url) if transport == "json2" else _over_xml(client, url)
+            tool, direct = SIDES[name](calls, caller, ask)
             await _times(direct)
             await _times(tool)
             ours: list[float] = []
@@ -76,34 +86,62 @@ async def _both(transport: str, url: str) -> tuple[float, float]:
     return statistics.median(ours), statistics.median(plain)
 
 
-def _tool(calls: Calls, caller: Caller) -> Callable[[], Awaitable[None]]:
-    async def run() -> None:
+def _reading(calls: Calls, caller: Caller, ask: Ask) -> tuple[Run, Run]:
+    """The list of projects, and the one request behind it."""
+
+    async def tool() -> None:
         answer = json.loads(await calls.answer(caller, "odoo_list_projects", {}))
         assert len(answer["projects"]) == 2
 
-    return run
+    async def direct() -> None:
+        named = {"domain": [], "fields": ["name", "active"], "limit": 50, "offset": 0, "order": "name, id"}
+        assert len(await ask("project.project", "search_read", named)) == 2
+
+    return tool, direct
 
 
-def _direct(client: httpx2.AsyncClient, url: str, transport: str) -> Callable[[], Awaitable[None]]:
-    named: dict[str, Any] = {"domain": [], "fields": FIELDS, "limit": 50, "offset": 0, "order": "name, id"}
-    named["context"] = {"lang": "en_US"}
+def _writing(calls: Calls, caller: Caller, ask: Ask) -> tuple[Run, Run]:
+    """A new name for a task, and the three requests behind it."""
+    numbers = itertools.count()
 
-    async def over_json() -> None:
+    async def tool() -> None:
+        changed = {"task_id": TASK, "name": f"Name {next(numbers)}"}
+        answer = json.loads(await calls.answer(caller, "odoo_update_task", changed))
+        assert answer["changed"] == ["name"], answer
+
+    async def direct() -> None:
+        name = f"Name {next(numbers)}"
+        assert await ask("project.task", "read", {"ids": [TASK], "fields": list(WRITTEN)})
+        assert await ask("project.task", "write", {"ids": [TASK], "vals": {"name": name}})
+        assert (await ask("project.task", "read", {"ids": [TASK], "fields": ["name"]}))[0]["name"] == name
+
+    return tool, direct
+
+
+SIDES = {"odoo_list_projects": _reading, "odoo_update_task": _writing}
+
+
+def _over_json(client: httpx2.AsyncClient, url: str) -> Ask:
+    async def ask(model: str, method: str, named: dict[str, Any]) -> Any:
         headers = {"Authorization": f"bearer {KEY}", "X-Odoo-Database": "test"}
-        answer = await client.post(f"{url}/json/2/project.project/search_read", json=named, headers=headers)
-        assert len(answer.json()) == 2
+        body = {**named, "context": CONTEXT}
+        return (await client.post(f"{url}/json/2/{model}/{method}", json=body, headers=headers)).json()
 
-    async def over_xml() -> None:
-        parameters: tuple[Any, ...] = ("test", UID, KEY, "project.project", "search_read", [], named)
-        body = xmlrpc.client.dumps(parameters, "execute_kw").encode()
+    return ask
+
+
+def _over_xml(client: httpx2.AsyncClient, url: str) -> Ask:
+    async def ask(model: str, method: str, named: dict[str, Any]) -> Any:
+        rest = {**named, "context": CONTEXT}
+        first = [rest.pop("ids")] if "ids" in rest else []
+        body = xmlrpc.client.dumps(("test", UID, KEY, model, method, first, rest), "execute_kw").encode()
         answer = await client.post(f"{url}/xmlrpc/2/object", content=body, headers={"Content-Type": "text/xml"})
-        found: Any = xmlrpc.client.loads(answer.content)[0][0]
-        assert len(found) == 2
+        return xmlrpc.client.loads(answer.content)[0][0]
 
-    return over_json if transport == "json2" else over_xml
+    return ask
 
 
-async def _times(run: Callable[[], Awaitable[None]]) -> list[float]:
+async def _times(run: Run) -> list[float]:
     times = []
     for _ in range(ROUNDS):
         began = time.perf_counter()
