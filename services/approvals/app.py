@@ -22,6 +22,7 @@ from approvals.requests import Requests
 from approvals.routes.api import Api
 from approvals.routes.bodies import refusal
 from approvals.routes.operations import is_local, operation_routes
+from approvals.routes.pages import Console, Gateway, page_routes
 from approvals.sessions import Sessions
 from approvals.settings import Configuration
 from approvals.store import Store
@@ -68,9 +69,12 @@ def build(configuration: Configuration) -> Service:
         raise ConfigurationError([f"database: {configuration.database} cannot be used: {fault}"]) from fault
     requests = Requests(store, settings.expiry_seconds, settings.max_pending_per_client)
     sessions = Sessions(store, hashes)
+    gateway = Gateway(settings.gateway_url) if settings.gateway_url else None
+    console = Console(requests, sessions, gateway, settings)
     routes: list[BaseRoute] = [
         *operation_routes(requests, Metrics(requests, sessions)),
         *Api(requests, tokens).routes(),
+        *page_routes(console),
     ]
     app = _Guarded(Starlette(routes=routes), AllowedHosts(settings.allowed_hosts))
 
@@ -82,7 +86,7 @@ def build(configuration: Configuration) -> Service:
                 logger.error("The database takes nothing: %s", fault)
             await anyio.sleep(SWEEP_SECONDS)
 
-    return Service(app, store, (requests.changes.watch, sweep))
+    return Service(app, store, (requests.changes.watch, sweep, console.watch))
 
 
 def load_hashes(configuration: Configuration) -> dict[str, str]:

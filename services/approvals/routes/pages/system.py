@@ -54,16 +54,11 @@ async def show_system(visit: Visit) -> Response:
 
 def _own(settings: Settings, words: Language) -> list[tuple[str, str]]:
     """What of this service's own configuration matters to the person who decides, by keys of the words."""
-    announced = [
-        name for name, value in (("webhook", settings.notify.webhook_url), ("SMTP", settings.notify.smtp)) if value
-    ]
     return [
         ("system.address", settings.public_url or words("system.no_address")),
         ("system.approvers", ", ".join(approver.name for approver in settings.approvers)),
         ("system.services", ", ".join(service.name for service in settings.services)),
         ("system.expiry", times.span(words, settings.expiry_seconds)),
-        ("system.telegram", words("system.on" if settings.telegram else "system.off")),
-        ("system.notify", ", ".join(announced) or words("system.nothing")),
     ]
 
 

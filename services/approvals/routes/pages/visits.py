@@ -11,6 +11,7 @@ from urllib.parse import quote
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from approvals import states
 from approvals.routes.pages import cookies
 from approvals.routes.pages.console import Console
 from approvals.routes.pages.forms import BadForm, read_form
@@ -37,8 +38,13 @@ class Visit:
 
     async def page(self, template: str, status: int = 200, /, **context: object) -> Response:
         """A page with the frame that all have."""
-        waiting = await self.console.requests.list("pending", MAX_SHOWN + 1)
-        frame = {"approver": self.approver, "csrf": self.csrf, "waiting": len(waiting), "here": self.request.url.path}
+        counts, _ = await self.console.requests.counts()
+        frame = {
+            "approver": self.approver,
+            "csrf": self.csrf,
+            "waiting": counts.get(states.PENDING, 0),
+            "here": self.request.url.path,
+        }
         return page(template, self.words, {**context, **frame, "most": MAX_SHOWN}, status)
 
 
