@@ -1,6 +1,6 @@
-// What is wrong with a page for a finger or an eye: targets under 44 px, text under the contrast of WCAG AA,
+// What is wrong with a page for a finger or an eye: targets that are too small, text under the contrast of WCAG AA,
 // fields without a name.
-() => {
+(least) => {
   const faults = [];
   const shown = (element) => element.checkVisibility() && element.getClientRects().length > 0;
   const name = (element) => `<${element.tagName.toLowerCase()}> ${element.textContent.trim().slice(0, 40)}`;
@@ -26,8 +26,8 @@
   for (const element of document.querySelectorAll("a, button, input, select, textarea, summary")) {
     if (!shown(element) || element.type === "hidden" || element.className === "skip") continue;
     const box = element.getBoundingClientRect();
-    if (box.height < 43.5 && !element.closest("p.soft, .facts dd")) faults.push(`${name(element)}: ${box.height} px high`);
-    if (box.width < 43.5) faults.push(`${name(element)}: ${box.width} px wide`);
+    if (box.height < least - 0.5) faults.push(`${name(element)}: ${box.height} px high`);
+    if (box.width < least - 0.5) faults.push(`${name(element)}: ${box.width} px wide`);
     if (element.matches("input, select, textarea") && !element.labels.length) faults.push(`${name(element)}: no label`);
     if (element.matches("input, select, textarea, button")) {
       const edge = numbers(getComputedStyle(element).borderTopColor);

@@ -1,18 +1,20 @@
 """A browser by hand: what it would post, with a header or a field more or less."""
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import httpx2
-
 from tests.services.approvals.console.conftest import PASSPHRASE
 
 
-def log_in(url: str, **headers: str) -> httpx2.Client:
+@contextmanager
+def log_in(url: str) -> Iterator[httpx2.Client]:
     """Somebody with a session."""
-    client = httpx2.Client(base_url=url, headers=headers, timeout=10)
-    assert client.post("/login", data={"passphrase": PASSPHRASE}).status_code == 303
-    return client
+    with httpx2.Client(base_url=url, timeout=10) as client:
+        assert client.post("/login", data={"passphrase": PASSPHRASE}).status_code == 303
+        yield client
 
 
 def token_of(client: httpx2.Client) -> str:

@@ -6,7 +6,6 @@ from typing import Any
 
 import httpx2
 import pytest
-
 from tests.services.approvals.console.conftest import PHONE, TOKEN, make_service, stop
 from tests.services.approvals.console.posting import decide, log_in, token_of
 

@@ -5,10 +5,10 @@ import re
 from typing import Any
 
 import pytest
-
-from approvals.routes.pages.visible import marked, plain
 from tests.services.approvals.console.conftest import PHONE
 from tests.services.approvals.console.posting import log_in
+
+from approvals.routes.pages.visible import marked, plain
 
 RIGHT_TO_LEFT = "\u202e"
 SCRIPTS = (

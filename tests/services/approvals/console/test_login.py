@@ -5,7 +5,6 @@ from typing import Any
 
 import httpx2
 import pytest
-
 from tests.services.approvals.console.conftest import PASSPHRASE, TOKEN, make_service, stop
 from tests.services.approvals.console.posting import log_in
 
@@ -44,7 +43,8 @@ def test_every_wrong_passphrase_gets_the_same_answer(service: Any) -> None:
     for wrong in ("", "x" * 5000):
         answer = httpx2.post(service.url + "/login", data={"passphrase": wrong})
         answers.append((answer.status_code, answer.text))
-        log_in(service.url).close()
+        with log_in(service.url):
+            pass
     assert answers[0] == answers[1]
     assert answers[0][0] == 401
 

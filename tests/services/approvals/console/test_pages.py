@@ -6,11 +6,11 @@ from typing import Any
 
 import httpx2
 import pytest
-
-from approvals.routes.pages.plots import bars
 from tests.services.approvals.console.conftest import DESK, PHONE, TOKEN, make_service, stop
 from tests.services.approvals.console.posting import decide, log_in
 from tests.services.mcp_gateway.conftest import modern
+
+from approvals.routes.pages.plots import bars
 
 MEASURE = (Path(__file__).parent / "measure.js").read_text()
 
@@ -139,7 +139,7 @@ def test_the_headers_allow_nothing_but_our_own_two_files(service: Any, path: str
     if path.startswith("/static"):
         return
     assert answer.headers["cache-control"] == "no-store"
-    assert not re.search(r"<style|\sstyle=|\son\w+=|<script(?! src=)", answer.text)
+    assert not re.search(r"<style|<script(?! src=)|<[^<>]*\s(style|on\w+)=", answer.text)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -147,7 +147,7 @@ def test_the_headers_allow_nothing_but_our_own_two_files(service: Any, path: str
 def test_every_page_fits_can_be_touched_and_can_be_read(
     visitors: Any, past: list[dict[str, Any]], called: str, tmp_path: Path, size: dict[str, int], scheme: str
 ) -> None:
-    """At 360 px nothing sticks out; what is touched is 44 px high; all text has the contrast of WCAG AA."""
+    """At 360 px nothing sticks out and what is touched is 44 px high (24 px for a mouse); all text has the contrast of WCAG AA."""
     visitor = visitors(viewport=size, color_scheme=scheme, locale="fr-FR" if scheme == "dark" else "en-GB")
     page = visitor.page()
     page.goto(visitor.url + "/login")
@@ -164,7 +164,7 @@ def test_every_page_fits_can_be_touched_and_can_be_read(
 
 
 def faults(page: Any, size: dict[str, int]) -> list[str]:
-    found = page.evaluate(MEASURE)
+    found = page.evaluate(MEASURE, 44 if size == PHONE else 24)
     wide = page.evaluate("document.documentElement.scrollWidth")
     return [*found, *([f"{wide} px wide"] if wide > size["width"] else [])]
 
