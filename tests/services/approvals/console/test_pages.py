@@ -147,7 +147,7 @@ def test_the_headers_allow_nothing_but_our_own_two_files(service: Any, path: str
 def test_every_page_fits_can_be_touched_and_can_be_read(
     visitors: Any, past: list[dict[str, Any]], called: str, tmp_path: Path, size: dict[str, int], scheme: str
 ) -> None:
-    """At 360 px nothing sticks out and what is touched is 44 px high (24 px for a mouse); all text has the contrast of WCAG AA."""
+    """At 360 px nothing sticks out, what is touched is 44 px high (24 for a mouse), and contrast is that of WCAG AA."""
     visitor = visitors(viewport=size, color_scheme=scheme, locale="fr-FR" if scheme == "dark" else "en-GB")
     page = visitor.page()
     page.goto(visitor.url + "/login")
