@@ -13,6 +13,7 @@ from approvals.routes.pages.console import Console
 from approvals.routes.pages.gateway import GatewayAway, Measures
 from approvals.routes.pages.language import Language
 from approvals.routes.pages.plots import OUTCOMES, bars
+from approvals.routes.pages.samples import Sample
 from approvals.routes.pages.visits import Visit, reading
 
 HOURS = (1, 6)
@@ -53,8 +54,9 @@ async def show_calls(visit: Visit) -> Response:
         return await visit.page("calls.html", fault=str(away), url=gateway.url, hours=hours, choices=HOURS)
     now = time.time()
     samples.add(measures.calls, now)
-    wide = samples.bins(now - hours * 3600, now, BARS)
-    narrow = samples.bins(now - hours * 3600, now, SMALL_BARS)
+    latest = Sample(now, measures.calls)
+    wide = samples.bins(now - hours * 3600, latest, BARS)
+    narrow = samples.bins(now - hours * 3600, latest, SMALL_BARS)
     whole = [_by_outcome(part) for part in wide]
     return await visit.page(
         "calls.html",

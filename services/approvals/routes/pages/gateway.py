@@ -1,6 +1,7 @@
 """What the gateway tells of itself on this machine: its readiness and its counters."""
 
 import json
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -23,6 +24,10 @@ ONE_VALUE = {
 _WANTED = re.compile(
     r"^(?:# (?:HELP|TYPE) )?mcp_gateway_(?:calls|build_info|sessions|start_time|vault_unpushed)\w*[ {].*$", re.MULTILINE
 )
+
+
+class NotAGateway(Exception):
+    """What answers gives no counters of a gateway."""
 
 
 class GatewayAway(Exception):
@@ -54,7 +59,7 @@ class Gateway:
         _, body = await self._get("/metrics")
         try:
             return parse_measures(body.decode())
-        except ValueError as fault:
+        except (NotAGateway, UnicodeDecodeError) as fault:
             raise GatewayAway("gateway.strange") from fault
 
     async def readiness(self) -> Mapping[str, object]:
@@ -87,17 +92,22 @@ class Gateway:
 
 
 def parse_measures(text: str) -> Measures:
-    """The counters in Prometheus's text format. Raise ValueError when it is none."""
+    """The counters in Prometheus's text format. Raise NotAGateway."""
     measures = Measures()
-    for family in text_string_to_metric_families("\n".join(_WANTED.findall(text)) + "\n"):
-        for sample in family.samples:
-            _take(measures, sample.name, sample.labels, sample.value)
-    if not measures.version and not measures.started:
-        raise ValueError("these are not the counters of a gateway")
+    try:
+        for family in text_string_to_metric_families("\n".join(_WANTED.findall(text)) + "\n"):
+            for sample in family.samples:
+                _take(measures, sample.name, sample.labels, sample.value)
+    except ValueError as fault:
+        raise NotAGateway from fault
+    if not measures.version:
+        raise NotAGateway
     return measures
 
 
 def _take(measures: Measures, name: str, labels: Mapping[str, str], value: float) -> None:
+    if not math.isfinite(value):
+        return
     if name == f"{CALLS}_total":
         key = (labels.get("tool", ""), labels.get("outcome", ""))
         measures.calls[key] = measures.calls.get(key, 0.0) + value

@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter, deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -33,7 +33,7 @@ class Samples:
         """Take a sample, unless the last one is still fresh. What the clock has not reached yet is forgotten."""
         while self._ring and self._ring[-1].at > at:
             self._ring.pop()
-        if not self._ring or at - self._ring[-1].at >= EVERY_SECONDS / 2:
+        if not self._ring or at - self._ring[-1].at >= EVERY_SECONDS * 0.9:
             self._ring.append(Sample(at, calls))
 
     async def take(self, gateway: Gateway) -> None:
@@ -48,24 +48,20 @@ class Samples:
         """When the oldest sample was taken."""
         return self._ring[0].at if self._ring else None
 
-    def bins(self, start: float, end: float, number: int) -> list[Counter[tuple[str, str]]]:
-        """How many calls there were by tool and outcome in each of so many equal parts of a time."""
+    def bins(self, start: float, latest: Sample, number: int) -> list[Counter[tuple[str, str]]]:
+        """How many calls there were by tool and outcome in each of so many equal parts of the time until now."""
+        end = latest.at
         parts: list[Counter[tuple[str, str]]] = [Counter() for _ in range(number)]
-        for at, increases in self._increases():
+        for at, increases in _increases([*self._ring, latest]):
             if start < at <= end:
                 parts[min(number - 1, int((at - start) / (end - start) * number))].update(increases)
         return parts
 
-    def _increases(self) -> Iterator[tuple[float, dict[tuple[str, str], int]]]:
-        for before, after in pairwise(self._ring):
-            yield (
-                after.at,
-                {
-                    key: increase
-                    for key, value in after.calls.items()
-                    if (increase := _increase(before.calls.get(key, 0.0), value))
-                },
-            )
+
+def _increases(samples: Iterable[Sample]) -> Iterator[tuple[float, dict[tuple[str, str], int]]]:
+    for before, after in pairwise(samples):
+        increases = {key: _increase(before.calls.get(key, 0.0), value) for key, value in after.calls.items()}
+        yield after.at, {key: increase for key, increase in increases.items() if increase}
 
 
 def _increase(before: float, after: float) -> int:

@@ -15,8 +15,10 @@ def span(words: Language, seconds: float) -> str:
     if whole < HOUR:
         return words("span.minutes", minutes=whole // MINUTE)
     if whole < DAY:
-        return words("span.hours", hours=whole // HOUR, minutes=whole % HOUR // MINUTE)
-    return words("span.days", days=whole // DAY, hours=whole % DAY // HOUR)
+        hours, minutes = whole // HOUR, whole % HOUR // MINUTE
+        return words("span.hours" if minutes else "span.whole_hours", hours=hours, minutes=minutes)
+    days, hours = whole // DAY, whole % DAY // HOUR
+    return words("span.days" if hours else "span.whole_days", days=days, hours=hours)
 
 
 def moment(words: Language, at: float) -> str:
