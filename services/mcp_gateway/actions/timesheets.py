@@ -34,7 +34,7 @@ class LogHours(Arguments):
     """Arguments of timesheet_log_hours."""
 
     project_id: int = Field(description=PROJECT_ID)
-    hours: float = Field(description="More than 0, at most 24; 1.5 is 1 h 30 min")
+    hours: float = Field(description="0.01 to 24; 1.5 is 1 h 30 min")
     description: str = Field(description="What was done")
     task_id: int | None = Field(None, description="A task of this project")
     date: str | None = Field(None, description="YYYY-MM-DD (today)")
@@ -44,7 +44,7 @@ class UpdateLine(Arguments):
     """Arguments of timesheet_update."""
 
     line_id: int = Field(description=LINE_ID)
-    hours: float | None = Field(None, description="More than 0, at most 24")
+    hours: float | None = Field(None, description="0.01 to 24")
     description: str | None = Field(None, description="What was done")
     date: str | None = Field(None, description="YYYY-MM-DD")
 

@@ -2,6 +2,7 @@
 
 import math
 import re
+import unicodedata
 from datetime import date
 
 from mcp_gateway.errors import Code, Refusal
@@ -14,6 +15,8 @@ MAX_LINE = 250
 MAX_TEXT = 25_000
 FIRST_DAY, LAST_DAY = date(2000, 1, 1), date(2100, 12, 31)
 DAY_HOURS = 24
+# Sums are exact to the hundredth; anything smaller would be logged and count for nothing.
+LEAST_HOURS = 0.01
 # Above this a number in a currency is a slip of the keyboard, and floats lose cents.
 MAX_REVENUE = 1e12
 # PostgreSQL's largest id; XML-RPC has no larger whole number either.
@@ -65,7 +68,8 @@ def line(value: str, argument: str) -> str:
 def name(value: str, argument: str = "name") -> str:
     """A name that says something."""
     value = line(value, argument)
-    if not value:
+    # Blank space, marks on nothing and what is never seen (such as U+200B) are no words to anybody.
+    if all(unicodedata.category(character)[0] in "CMZ" for character in value):
         raise bad(f"{argument} is blank; give it words that say what it is.")
     return value
 
@@ -93,8 +97,8 @@ def day(value: str, argument: str) -> str:
 
 def hours(value: float) -> float:
     """Hours that fit into a day."""
-    if not (math.isfinite(value) and 0 < value <= DAY_HOURS):
-        raise bad(f"hours must be more than 0 and at most {DAY_HOURS}, as decimals: 1.5 is an hour and a half.")
+    if not (math.isfinite(value) and LEAST_HOURS <= value <= DAY_HOURS):
+        raise bad(f"hours must be from {LEAST_HOURS} to {DAY_HOURS}, as decimals: 1.5 is an hour and a half.")
     return float(value)
 
 

@@ -113,7 +113,9 @@ async def test_queries_fold_accents_and_are_literal(agent: Any) -> None:
 
 
 async def test_blank_titles_and_bad_addresses_are_refused(agent: Any) -> None:
-    await agent.refused("BAD_ARGUMENT", "crm_create_lead", name=" ")
+    # Blank space, a zero width space, a direction mark, a variation selector alone: nobody would see any of them.
+    for blank in (" ", "\u200b", "\u202e \u00a0", "\ufe0f"):
+        await agent.refused("BAD_ARGUMENT", "crm_create_lead", name=blank)
     await agent.refused("BAD_ARGUMENT", "crm_create_lead", name="x", email="nobody")
     await agent.refused("BAD_ARGUMENT", "crm_create_lead", name="x", type="lead")
     await agent.refused("BAD_ARGUMENT", "crm_update_lead", lead_id=agent.lead())

@@ -105,9 +105,17 @@ async def test_the_sum_is_exact_to_the_hundredth_over_more_lines_than_are_shown(
     assert "of 301" in report["note"]
 
 
+async def test_hours_that_no_sum_would_show_are_refused(agent: Any) -> None:
+    project = agent.project()
+    for hours in (0.001, 0.005, 0.0099):
+        await agent.refused("BAD_ARGUMENT", "timesheet_log_hours", project_id=project, hours=hours, description="x")
+    line = (await agent.done("timesheet_log_hours", project_id=project, hours=0.01, description="x"))["id"]
+    await agent.refused("BAD_ARGUMENT", "timesheet_update", line_id=line, hours=0.004)
+
+
 async def test_a_blank_description_is_refused(agent: Any) -> None:
     project = agent.project()
-    for words in ("", "  ", "a\nb"):
+    for words in ("", "  ", "\u200b", "a\nb"):
         await agent.refused("BAD_ARGUMENT", "timesheet_log_hours", project_id=project, hours=1, description=words)
 
 
