@@ -28,7 +28,7 @@ for purpose in "$@"; do
         python) python_is_complete || missing+=(python3-venv) ;;
         deploy) need ssh openssh-client ;;
         lint) need shellcheck shellcheck; need git git ;;
-        unit) need git git; need ssh openssh-client; need sshd openssh-server; need prometheus prometheus; need chromium chromium ;;
+        unit) need git git; need ssh openssh-client; need sshd openssh-server; need prometheus prometheus; need chromium chromium fonts-dejavu-core ;;
         hosts)
             need ssh openssh-client
             need dpkg dpkg

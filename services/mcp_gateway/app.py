@@ -12,9 +12,13 @@ from mcp.server.session import ServerSession
 from starlette.types import Receive, Scope, Send
 
 from mcp_gateway import backends as standing
+from mcp_gateway.approvals.asking import Asking
+from mcp_gateway.approvals.callers import caller_of
+from mcp_gateway.approvals.dispatcher import Dispatcher
+from mcp_gateway.approvals.kept import Kept
 from mcp_gateway.audit import AuditLog
 from mcp_gateway.backends import Backends
-from mcp_gateway.calls import Calls
+from mcp_gateway.calls import Caller, Calls
 from mcp_gateway.channels.entrance import Entrance, Rules
 from mcp_gateway.channels.gate import Gate, guarded
 from mcp_gateway.channels.server import ChannelServer
@@ -22,6 +26,7 @@ from mcp_gateway.channels.wire import refuse
 from mcp_gateway.metrics import Metrics
 from mcp_gateway.planning import Plan, plan
 from mcp_gateway.policies.hosts import AllowedHosts
+from mcp_gateway.ports.approvals import ApprovalsPort
 from mcp_gateway.readiness import DOWN, Readiness, Standings
 from mcp_gateway.routes.operations import PATHS, Operations
 from mcp_gateway.settings.model import Settings
@@ -45,7 +50,13 @@ class Gateway:
         self.metrics = Metrics()
         self._audit = audit
         self._tasks = tasks
-        self.calls = Calls(audit, self.metrics, first.settings.core.tool_deadline_seconds, lambda: secrets.known)
+        self._kept = Kept(first.settings.state_dir)
+        asking = Asking(self._approvals, self._kept, self.metrics, lambda: secrets.known)
+        deadline = first.settings.core.tool_deadline_seconds
+        self.calls = Calls(audit, self.metrics, deadline, lambda: secrets.known, asking)
+        self.dispatcher = Dispatcher(
+            self._approvals, self._kept, self.calls, self._caller, first.settings.state_dir, self.metrics
+        )
         self.entrance = Entrance(_rules(first), self.calls, self.metrics)
         self.readiness = Readiness(self._standings, self._audit_condition, self._told, catalogue)
         self._operations = Operations(self._ready, self._render)
@@ -71,6 +82,7 @@ class Gateway:
         await self._open_channels(new.settings)
         self.entrance.rules = _rules(new)
         self.readiness.stale()
+        self.dispatcher.changed()
         await self._close_channels(new.settings)
         await self._end_sessions(new)
         if old is not new:
@@ -87,7 +99,18 @@ class Gateway:
     def stop(self, seconds: float) -> None:
         """End the streams that only wait, and give what still writes this long to finish."""
         self.entrance.streams.end_all()
+        self.dispatcher.stop()
         self.calls.hurry(seconds)
+
+    def close(self) -> None:
+        """Let go of what was kept on disk."""
+        self._kept.close()
+
+    def _approvals(self) -> ApprovalsPort | None:
+        return standing.approvals_of(self.present.backends)
+
+    def _caller(self, client: str, channel: str) -> Caller:
+        return caller_of(self.present.settings, self.present.views, client, channel)
 
     async def _open_channels(self, settings: Settings) -> None:
         for name in settings.channels:
@@ -165,12 +188,14 @@ async def open_gateway(path: Path, catalogue: Catalogue, secrets: Secrets) -> As
                 await standing.open_new(first.backends, {})
                 await gateway.put_in_force(first)
                 serving.start_soon(gateway.entrance.sweep)
+                serving.start_soon(gateway.dispatcher.run)
                 try:
                     yield gateway
                 finally:
                     serving.cancel_scope.cancel()
             with anyio.CancelScope(shield=True):
                 await standing.close_old(gateway.present.backends, {})
+                gateway.close()
             tasks.cancel_scope.cancel()
     finally:
         audit.close()

@@ -4,7 +4,8 @@ import logging
 import time
 import traceback
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Protocol
 
 import anyio
@@ -15,7 +16,8 @@ from mcp_gateway.audit import AuditUnavailable, Entry, new_receipt
 from mcp_gateway.errors import Code, Refusal
 from mcp_gateway.policies.decisions import allow
 from mcp_gateway.policies.rates import Rates
-from mcp_gateway.tools import Arguments, Call, Tool
+from mcp_gateway.previews import preview_of
+from mcp_gateway.tools import Arguments, Call, Preview, Tool
 
 # What an audit row says of a call whose client went away before it was answered, and of one that broke.
 CANCELLED, FAULT = "cancelled", "fault"
@@ -41,6 +43,17 @@ class Counters(Protocol):
     """What the pipeline needs of the metrics."""
 
     def calls(self, tool: str, channel: str, client: str, outcome: str, seconds: float) -> None: ...
+
+
+class Approver(Protocol):
+    """What the pipeline needs of approvals. `answer` never executes anything: it asks, and tells how it stands."""
+
+    @property
+    def able(self) -> bool: ...
+
+    async def answer(
+        self, tool: Tool, note: Callable[[str], None], call: Call, typed: Arguments
+    ) -> Mapping[str, object]: ...
 
 
 @dataclass(slots=True)
@@ -77,11 +90,22 @@ class _Running:
     receipt: str = field(default_factory=new_receipt)
     began: float = field(default_factory=time.perf_counter)
     digest: str | None = None
+    # The request that this call asks about, or by which it is run.
+    approval: str = ""
+    asks: bool = False
+    outcome: str = ""
 
     @property
     def effects(self) -> bool:
         """Whether it must be written down before it runs, and finished once it does."""
-        return self.tool is not None and (self.tool.writes or self.tool.sensitive)
+        if self.asks or self.tool is None:
+            return False
+        # What a person approved is written down whatever it is: the first row is how nothing runs twice.
+        return bool(self.approval) or self.tool.writes or self.tool.sensitive
+
+    def note(self, approval: str) -> None:
+        """Remember which request it is about."""
+        self.approval = approval
 
 
 class Calls:
@@ -93,8 +117,10 @@ class Calls:
         metrics: Counters,
         deadline_seconds: float,
         secrets: Callable[[], Iterable[str]] = tuple,
+        approver: Approver | None = None,
     ) -> None:
         self.deadline_seconds = deadline_seconds
+        self._approver = approver
         self._audit = audit
         self._metrics = metrics
         self._secrets = secrets
@@ -113,6 +139,32 @@ class Calls:
             # What has begun to have an effect is finished and written down, whoever hangs up meanwhile.
             with anyio.CancelScope(shield=True):
                 return await self._effect(running, tool, typed)
+        return await self._uneventful(running, tool, typed)
+
+    async def preview(self, caller: Caller, name: str, arguments: Mapping[str, object]) -> Preview:
+        """What this call would show a person now. Raise Refusal when it could not be done now."""
+        running = _Running(caller, name, caller.tools.get(name), arguments)
+        tool, typed = self._validated(running)
+        with anyio.move_on_after(self.deadline_seconds) as scope:
+            return await preview_of(tool, self._call(running, "", scope.deadline), typed)
+        raise Refusal(Code.TIMEOUT, f"{tool.name} could not be looked at in time.")
+
+    async def execute(
+        self, caller: Caller, name: str, arguments: Mapping[str, object], receipt: str, approval: str
+    ) -> tuple[str, str]:
+        """Run a call that a person approved, between the same two rows as any other; outcome and answer.
+
+        The caller has seen to it that this request was claimed and never begun before. Raise Refusal when it cannot be
+        run at all.
+        """
+        running = _Running(caller, name, caller.tools.get(name), arguments, receipt, approval=approval)
+        tool, typed = self._validated(running)
+        with anyio.CancelScope(shield=True):
+            text = await self._effect(running, tool, typed)
+        return running.outcome, text
+
+    async def _uneventful(self, running: _Running, tool: Tool, typed: Arguments) -> str:
+        """Run what changes nothing: it ends when nobody waits for it any more."""
         outcome = CANCELLED
         try:
             outcome, text = await self._timed(running, tool, typed)
@@ -128,30 +180,40 @@ class Calls:
 
     def _admit(self, running: _Running) -> tuple[Tool, Arguments]:
         """The tool and the typed arguments of a call that may run. Raise Refusal otherwise."""
-        tool, caller = running.tool, running.caller
-        if tool is None:
-            name = clipped(running.name)
-            raise Refusal(Code.NOT_FOUND, f"There is no tool {name!r} here; tools/list names those that are.")
-        if caller.fault:
-            raise Refusal(Code.BAD_ARGUMENT, caller.fault)
-        typed = validate(tool, running.arguments)
-        allow(tool.name, caller.decide(tool.name))
+        caller = running.caller
+        tool, typed = self._validated(running)
+        decision, approver = caller.decide(tool.name), self._approver
+        allow(tool.name, decision, approver is not None and approver.able)
         if wait := self._rates.wait(caller.client, caller.rate_per_minute):
             words = f"More than {caller.rate_per_minute} calls a minute. Wait {wait} s before the next call."
             raise Refusal(Code.RATE_LIMITED, words, {"retry_after_seconds": wait})
+        if decision == "approve":
+            assert approver is not None
+            running.asks = True
+            tool = replace(tool, run=partial(approver.answer, tool, running.note))
         return tool, typed
+
+    def _validated(self, running: _Running) -> tuple[Tool, Arguments]:
+        tool = running.tool
+        if tool is None:
+            name = clipped(running.name)
+            raise Refusal(Code.NOT_FOUND, f"There is no tool {name!r} here; tools/list names those that are.")
+        if running.caller.fault:
+            raise Refusal(Code.BAD_ARGUMENT, running.caller.fault)
+        return tool, validate(tool, running.arguments)
 
     async def _effect(self, running: _Running, tool: Tool, typed: Arguments) -> str:
         """Run a tool between the two rows that tell of it."""
         try:
             place = await self._audit.started(self._entry(running, "started"))
         except AuditUnavailable as fault:
-            self._record(running, str(Code.WRITE_FAILED))
+            running.outcome = str(Code.WRITE_FAILED)
+            self._record(running, running.outcome)
             words = f"The audit log cannot be written ({fault}), so nothing was changed. Tell the operator."
             return self._refused(running, Refusal(Code.WRITE_FAILED, words))
-        outcome, text = await self._timed(running, tool, typed, place)
-        await self._audit.finished(self._entry(running, outcome))
-        self._count(running, outcome)
+        running.outcome, text = await self._timed(running, tool, typed, place)
+        await self._audit.finished(self._entry(running, running.outcome))
+        self._count(running, running.outcome)
         return text
 
     async def _timed(self, running: _Running, tool: Tool, typed: Arguments, place: str = "") -> tuple[str, str]:
@@ -203,6 +265,8 @@ class Calls:
     def _refused(self, running: _Running, fault: Refusal) -> str:
         if running.effects:
             fault = Refusal(fault.code, fault.hint, {**fault.facts, "receipt": running.receipt})
+        elif running.asks:  # an answer that was recorded carries the receipt of what was done
+            fault = Refusal(fault.code, fault.hint, {"receipt": running.receipt, **fault.facts})
         return self._redacted(answers.refusal(fault))
 
     def _redacted(self, text: str) -> str:
@@ -231,6 +295,7 @@ class Calls:
             args=tuple(running.arguments),
             digest=running.digest,
             outcome=outcome,
+            approval=running.approval,
             ms=(time.perf_counter() - running.began) * 1000,
         )
 

@@ -57,6 +57,10 @@ class Metrics:
         self._reloads = counter("config_reloads", "Reloads of the configuration.", "result")
         self._audit = gauge("audit_healthy", "1 while the audit log takes rows.")
         self._sessions = gauge("sessions", "Open MCP sessions.", "channel")
+        self._approvals_asked = counter("approvals_asked", "Requests for a person's decision.", "tool")
+        self._approvals_ended = counter("approvals_ended", "Approved calls, by how they ended.", "tool", "outcome")
+        self._gauge = gauge
+        self._dispatcher: tuple[Gauge, Gauge] | None = None
         gauge("build_info", "The running release.", "version").labels(__version__).set(1)
         gauge("start_time_seconds", "When this process began to count, in seconds since 1970.").set(time.time())
 
@@ -66,7 +70,7 @@ class Metrics:
 
     def calls(self, tool: str, channel: str, client: str, outcome: str, seconds: float) -> None:
         """Count one call. `outcome` is what the audit says: `ok`, an error code, or anything else for a fault."""
-        tool = self._bounded("tool", tool) if tool in self._tools else UNKNOWN
+        tool = self._tool(tool)
         result, code = _result(outcome)
         labels = (self._bounded("channel", channel), self._bounded("client", client), tool, result, code)
         self._calls.labels(*labels).inc()
@@ -86,6 +90,28 @@ class Metrics:
         self._unpushed_commits.set(commits)
         self._unpushed_seconds.set(seconds)
 
+    def approval_asked(self, tool: str) -> None:
+        """Count a request that is new to the approvals service."""
+        self._approvals_asked.labels(self._tool(tool)).inc()
+
+    def approval_ended(self, tool: str, outcome: str) -> None:
+        """Count an approved call: `done`, `failed`, `outcome_unknown` or `refused`."""
+        self._approvals_ended.labels(self._tool(tool), self._bounded("approval_outcome", outcome)).inc()
+
+    def dispatcher(self, up: bool, results: int | None = None) -> None:
+        """Show whether approved calls are being run, and how many results wait to be handed in.
+
+        Shown only where there are approvals, so that nobody is told of a dispatcher that is not wanted.
+        """
+        if self._dispatcher is None:
+            self._dispatcher = (
+                self._gauge("approvals_dispatcher_up", "1 while approved calls are being run."),
+                self._gauge("approvals_results_waiting", "Results that the approvals service did not take yet."),
+            )
+        self._dispatcher[0].set(up)
+        if results is not None:
+            self._dispatcher[1].set(results)
+
     def reloaded(self, result: str) -> None:
         """Count a reload of the configuration: `ok` or `refused`."""
         self._reloads.labels(self._bounded("result", result)).inc()
@@ -101,6 +127,9 @@ class Metrics:
     def render(self) -> bytes:
         """Everything in Prometheus's text format, to be served as `CONTENT_TYPE`."""
         return generate_latest(self._registry)
+
+    def _tool(self, name: str) -> str:
+        return self._bounded("tool", name) if name in self._tools else UNKNOWN
 
     def _bounded(self, label: str, value: str) -> str:
         seen = self._seen.setdefault(label, set())

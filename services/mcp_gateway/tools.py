@@ -32,7 +32,18 @@ class Call:
     odoo_employee_id: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What a person sees before deciding: a title of one line, and the record's present values as labelled facts."""
+
+    title: str
+    facts: tuple[tuple[str, str], ...]
+    # Hexadecimal SHA-256 of what must not have changed between the decision and the execution.
+    fingerprint: str
+
+
 ToolFunction = Callable[[Call, Any], Awaitable[Mapping[str, object]]]
+PreviewFunction = Callable[[Call, Any], Awaitable[Preview]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +57,8 @@ class Tool:
     run: ToolFunction
     writes: bool = False
     sensitive: bool = False
+    # May raise Refusal, such as `__NOT_FOUND__`: then nobody is asked, and the agent gets that.
+    preview: PreviewFunction | None = None
 
 
 @dataclass(frozen=True, slots=True)

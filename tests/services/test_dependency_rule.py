@@ -22,6 +22,7 @@ LAYERS = (
         "policies",
         "settings",
         "arguments",
+        "previews",
         "audit",
         "undo",
         "metrics",
@@ -29,8 +30,16 @@ LAYERS = (
     {"ports"},
     {"actions"},
     {"calls", "clients", "backends", "notify", "logs", "connection"},
-    {"channels", "routes"},
+    {"channels", "routes", "approvals"},
     {"catalogue", "planning", "readiness", "app", "reload", "serving", "cli", "__main__"},
+)
+# The same for the approvals service.
+APPROVALS_LAYERS = (
+    {"__init__", "errors", "hosts", "settings", "states", "systemd", "request", "store"},
+    {"changes", "tokens", "sessions", "requests"},
+    {"metrics"},
+    {"routes"},
+    {"app", "serving", "cli", "__main__"},
 )
 # The one import between services: vault_helper has no process of its own on the gateway's side, so the vault's port
 # uses its library half (and never the forced command), through the one module that shows all of it.
@@ -56,9 +65,13 @@ def imports(path: Path) -> set[str]:
     return found
 
 
+LAYERS_OF = {"mcp_gateway": LAYERS, "approvals": APPROVALS_LAYERS}
+LAYERED = [found for package in LAYERS_OF for found in modules(package)]
+
+
 def layer_of(module: str) -> int:
-    part = ([*module.split("."), "__init__"])[1]
-    return next(number for number, names in enumerate(LAYERS) if part in names)
+    package, part = ([*module.split("."), "__init__"])[:2]
+    return next(number for number, names in enumerate(LAYERS_OF[package]) if part in names)
 
 
 def every_module() -> list[tuple[str, Path]]:
@@ -77,28 +90,27 @@ def within(name: str, packages: list[str]) -> bool:
     return any(f"{name}.".startswith(f"{package}.") for package in packages)
 
 
-@pytest.mark.parametrize(
-    ("module", "path"), list(modules("mcp_gateway")), ids=lambda value: value if isinstance(value, str) else ""
-)
+@pytest.mark.parametrize(("module", "path"), LAYERED, ids=lambda value: value if isinstance(value, str) else "")
 def test_a_layer_imports_nothing_above_it(module: str, path: Path) -> None:
     above = {
         name
         for name in imports(path)
-        if f"{name}.".startswith("mcp_gateway.") and name != "mcp_gateway.__version__" and known(name)
+        if within(name, [module.split(".")[0]]) and name != "mcp_gateway.__version__" and known(name)
         if layer_of(name) > layer_of(module)
     }
     assert above == set()
 
 
 def known(name: str) -> bool:
-    """Whether a name is a module or package of the gateway, and not something inside one."""
+    """Whether a name is a module or package of ours, and not something inside one."""
     path = SERVICES / Path(*name.split("."))
     return path.with_suffix(".py").exists() or path.is_dir()
 
 
-def test_every_part_of_the_gateway_has_a_layer() -> None:
-    parts = {module.split(".")[1] for module, _ in modules("mcp_gateway") if "." in module}
-    assert parts <= {name for names in LAYERS for name in names}
+@pytest.mark.parametrize("package", LAYERS_OF)
+def test_every_part_of_a_layered_service_has_a_layer(package: str) -> None:
+    parts = {module.split(".")[1] for module, _ in modules(package) if "." in module}
+    assert parts <= {name for names in LAYERS_OF[package] for name in names}
 
 
 def test_the_forced_command_needs_nothing_but_the_standard_library() -> None:

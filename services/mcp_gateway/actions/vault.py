@@ -1,5 +1,6 @@
 """The vault tools: find, list, read and write notes, overwriting only what was read whole."""
 
+import hashlib
 import re
 from collections import OrderedDict
 from collections.abc import Mapping
@@ -10,7 +11,8 @@ from pydantic import Field
 from mcp_gateway.answers import altered, defang
 from mcp_gateway.errors import Code, Refusal
 from mcp_gateway.ports.vault import Page, VaultPort
-from mcp_gateway.tools import Arguments, Call, Tool
+from mcp_gateway.previews import fingerprint
+from mcp_gateway.tools import Arguments, Call, Preview, Tool
 
 # Notes under way or read whole, over all clients: a long-forgotten one only has to be read again.
 MAX_REMEMBERED = 4096
@@ -116,6 +118,9 @@ def vault_tools(port: VaultPort) -> list[Tool]:
     async def write(call: Call, arguments: WriteArguments) -> Mapping[str, object]:
         return await _write(port, served, call, arguments)
 
+    async def preview(call: Call, arguments: WriteArguments) -> Preview:
+        return await _preview(port, call, arguments)
+
     return [
         Tool(
             "vault_search",
@@ -148,6 +153,7 @@ def vault_tools(port: VaultPort) -> list[Tool]:
             WriteArguments,
             write,
             writes=True,
+            preview=preview,
         ),
     ]
 
@@ -198,6 +204,36 @@ async def _write(port: VaultPort, served: Served, call: Call, arguments: WriteAr
     else:
         served.written(call.client, written.path, written.sha256)
     return members
+
+
+async def _preview(port: VaultPort, call: Call, arguments: WriteArguments) -> Preview:
+    """Whether the note is new or replaced, and how long it becomes. Raise Refusal as writing it now would."""
+    raw = _encoded(arguments.content)
+    try:
+        present = await port.read(arguments.path, 0, call.deadline)
+    except Refusal as fault:
+        if fault.code is not Code.NOT_FOUND:
+            raise
+        if arguments.base_hash is not None:
+            words = f"{arguments.path} is not there any more; leave base_hash out to write it as a new note."
+            raise Refusal(Code.STALE_READ, words) from fault
+        version, replaced = "", "nothing: a new note"
+    else:
+        version, replaced = present.sha256, f"a note of {present.total_chars} characters"
+        if arguments.base_hash is None and present.sha256 != hashlib.sha256(raw).hexdigest():
+            words = f"{arguments.path} exists. Read it, then write with its contentHash as base_hash."
+            raise Refusal(Code.EXISTS, words)
+        if arguments.base_hash is not None and not present.sha256.startswith(arguments.base_hash):
+            raise Refusal(Code.STALE_READ, f"{arguments.path} has changed since you read it. Read it again.")
+    # Never the present hash: what differs is told to the agent, who must read the note to learn it.
+    facts = (
+        ("path", arguments.path),
+        ("size", f"{len(raw)} bytes"),
+        ("replaces", replaced),
+        ("content", arguments.content),
+    )
+    asked = {"path": arguments.path, "content": hashlib.sha256(raw).hexdigest(), "version": version}
+    return Preview(f"Write the note {arguments.path}", facts, fingerprint(asked))
 
 
 def _encoded(content: str) -> bytes:

@@ -43,8 +43,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 async def _call(args: argparse.Namespace, secrets: "Secrets") -> str:
+    from mcp_gateway.approvals.asking import Asking
+    from mcp_gateway.approvals.kept import Kept
     from mcp_gateway.audit import AuditLog
-    from mcp_gateway.backends import close_old, open_new
+    from mcp_gateway.backends import approvals_of, close_old, open_new
     from mcp_gateway.calls import Calls
     from mcp_gateway.catalogue import CATALOGUE
     from mcp_gateway.metrics import Metrics
@@ -54,12 +56,16 @@ async def _call(args: argparse.Namespace, secrets: "Secrets") -> str:
     caller = _caller(found, args)
     arguments = _arguments(args.args, caller)
     audit = AuditLog.open(found.settings.state_dir)
+    kept = Kept(found.settings.state_dir)
     try:
         await open_new(found.backends, {})
-        calls = Calls(audit, Metrics(), found.settings.core.tool_deadline_seconds, lambda: secrets.known)
+        metrics, deadline = Metrics(), found.settings.core.tool_deadline_seconds
+        asking = Asking(lambda: approvals_of(found.backends), kept, metrics, lambda: secrets.known)
+        calls = Calls(audit, metrics, deadline, lambda: secrets.known, asking)
         return await calls.answer(caller, args.tool, arguments)
     finally:
         await close_old(found.backends, {})
+        kept.close()
         audit.close()
 
 

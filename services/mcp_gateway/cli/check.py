@@ -2,8 +2,13 @@
 
 import argparse
 import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from mcp_gateway.cli.options import add_config, counted
+
+if TYPE_CHECKING:
+    from mcp_gateway.channels.views import Views
 
 
 def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -30,4 +35,19 @@ def run(args: argparse.Namespace) -> int:
         return 1
     counts = [counted(len(found.settings.clients), "client"), counted(len(found.settings.channels), "channel")]
     print(f"{args.config}: sound; {', '.join(counts)}.")
+    for name in found.settings.channels:
+        for line in _decisions(found.views, name):
+            print(f"  {name}: {line}")
     return 0
+
+
+def _decisions(views: "Views", channel: str) -> Iterator[str]:
+    """Which tools of a channel do not simply run."""
+    decide, shown = views.view(channel).decide, views.view(channel).tools
+    offered = views.offered(channel)
+    asking = [name for name in shown if decide(name) == "approve"]
+    hidden = [name for name in offered if decide(name) == "never"]
+    if asking:
+        yield f"a person is asked before {', '.join(asking)}"
+    if hidden:
+        yield f"never: {', '.join(hidden)}"

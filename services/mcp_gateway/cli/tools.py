@@ -1,4 +1,4 @@
-"""`mcp-gateway tools`: the tools that a channel shows, or that a client sees there."""
+"""`mcp-gateway tools`: the tools that a channel shows, or that a client sees there, and which ask a person first."""
 
 import argparse
 import json
@@ -35,12 +35,15 @@ def run(args: argparse.Namespace) -> int:
     if problems:
         raise ConfigurationError(problems)
     names = [args.channel] if args.channel else list(client.channels if client else found.settings.channels)
-    listed = {name: found.views.view(name, client).listing for name in names}
+    views = {name: found.views.view(name, client) for name in names}
+    listed = {
+        name: [{**tool, "policy": view.decide(tool["name"])} for tool in view.listing] for name, view in views.items()
+    }
     if args.json:
         print(json.dumps(listed, ensure_ascii=False))
         return 0
     for name, tools in listed.items():
         print(f"{name}:" if tools else f"{name}: no tools")
         for tool in tools:
-            print(f"  {tool['name']}  {tool['description'].splitlines()[0]}")
+            print(f"  {tool['name']}  {tool['policy']}  {tool['description'].splitlines()[0]}")
     return 0

@@ -17,8 +17,8 @@ def decide(tool: str, channel: Mapping[str, str], general: Mapping[str, str]) ->
     return "auto"
 
 
-def allow(tool: str, decision: str) -> None:
-    """Raise Refusal unless the policy says `auto`."""
-    if decision != "auto":
+def allow(tool: str, decision: str, askable: bool = False) -> None:
+    """Raise Refusal unless the policy says `auto`, or `approve` and there is somebody to ask."""
+    if decision != "auto" and not (decision == "approve" and askable):
         words = f"{tool} needs a person's approval, and nobody is set up to give it. Ask the operator."
         raise Refusal(Code.FORBIDDEN, words)

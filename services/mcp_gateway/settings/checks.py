@@ -6,9 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from mcp_gateway.policies.decisions import DEFAULTS
+from mcp_gateway.policies.decisions import DEFAULTS, decide
 from mcp_gateway.policies.hosts import parse_pattern
 from mcp_gateway.settings import later
+from mcp_gateway.settings.approvals import KEPT_BACK_SECONDS
 from mcp_gateway.settings.model import Channel, Client, Core, ToolFilter
 from mcp_gateway.settings.problems import meant
 from mcp_gateway.settings.sections import Catalogue, sections_by_toolset, tool_names
@@ -64,6 +65,13 @@ def _core(core: Core) -> Iterable[str]:
             parse_pattern(pattern)
         except ValueError as fault:
             yield f"allowed_hosts.{place}: {fault}"
+    asked = core.approvals
+    longest = core.tool_deadline_seconds - KEPT_BACK_SECONDS
+    if asked is not None and "wait_seconds" in asked.model_fields_set and asked.wait_seconds > max(0.0, longest):
+        yield (
+            f"approvals.wait_seconds: must be at most {max(0.0, longest):g}: tool_deadline_seconds less "
+            f"{KEPT_BACK_SECONDS:g} for the answer"
+        )
 
 
 def _channel(name: str, channel: Channel, draft: Draft) -> Iterable[str]:
@@ -124,14 +132,28 @@ def _tool(name: str, where: str, draft: Draft) -> Iterable[str]:
 
 
 def _unapproved(draft: Draft, core: Core) -> Iterable[str]:
-    """Tools that are there, ask for approval by default and have nobody who could give it."""
-    opened = frozenset(
-        name
+    """Tools that a channel shows, that ask for approval by default, and nobody is there who could give it."""
+    if "approvals" in draft.written:
+        return
+    for name in sorted(DEFAULTS.keys() - core.policy.keys()):
+        channels = [where for where, channel in draft.channels.items() if _shows(channel, name, draft, core)]
+        if channels:
+            yield (
+                f"policy.{name}: approve is its default and needs the section `approvals:`; write auto or never "
+                f"(channel {', '.join(channels)} shows it), or add the section"
+            )
+
+
+def _shows(channel: Channel, name: str, draft: Draft, core: Core) -> bool:
+    """Whether a channel shows a tool that then asks for approval, as far as its own words go."""
+    opened = {
+        tool
         for section in draft.catalogue
         if section.name in draft.written
-        for names in section.toolsets.values()
-        for name in names
-    )
-    for name in sorted(DEFAULTS.keys() & opened - core.policy.keys()):
-        if "approvals" not in draft.written:
-            yield f"policy.{name}: approve is its default and needs the section `approvals:`; write auto or never"
+        for toolset, tools in section.toolsets.items()
+        if toolset in channel.toolsets
+        for tool in tools
+    }
+    included = channel.tools.include is None or name in channel.tools.include
+    asks = decide(name, channel.policy, core.policy) == "approve"
+    return name in opened and included and name not in channel.tools.exclude and asks and name not in channel.policy

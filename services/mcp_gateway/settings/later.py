@@ -6,7 +6,7 @@ Whoever adds one of these parts takes its line out here and adds a section to `m
 from collections.abc import Mapping
 
 # Top-level sections, and keys of a channel and of a channel's `tools`.
-SECTIONS = frozenset({"docker", "content", "approvals"})
+SECTIONS = frozenset({"docker", "content"})
 CHANNEL_KEYS = frozenset({"upstream"})
 FILTER_KEYS = frozenset({"arguments"})
 

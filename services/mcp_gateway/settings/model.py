@@ -6,6 +6,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from mcp_gateway.settings.approvals import ApprovalsSettings
+
 # A client's name stands in the audit log, in commits and in metrics.
 CLIENT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}")
 Decision = Literal["auto", "approve", "never"]
@@ -74,6 +76,15 @@ class Core(Strict):
     # Above five minutes every known client has given up; below a tenth of a second nothing answers.
     tool_deadline_seconds: float = Field(default=20, ge=0.1, le=300)
     policy: Policy = {}
+    # None: nobody can be asked, so no tool may need it.
+    approvals: ApprovalsSettings | None = None
+
+    @field_validator("approvals", mode="before")
+    @classmethod
+    def _no_null(cls, value: object) -> object:
+        if value is None:
+            raise ValueError("null says nothing; leave the section out when nobody is to be asked")
+        return value
 
 
 class Settings(Strict):

@@ -5,6 +5,7 @@ from pathlib import Path
 from mcp_gateway.actions.contacts import contacts_tools
 from mcp_gateway.actions.crm import crm_tools
 from mcp_gateway.actions.odoo.desk import Desk
+from mcp_gateway.actions.odoo.previews import previewed
 from mcp_gateway.actions.projects import projects_tools
 from mcp_gateway.actions.timesheets import timesheets_tools
 from mcp_gateway.ports.odoo import OdooPort
@@ -39,4 +40,5 @@ class OdooBackend:
     def tools(self) -> list[Tool]:
         """The 23 tools."""
         desk = self.desk
-        return [*projects_tools(desk), *contacts_tools(desk), *crm_tools(desk), *timesheets_tools(desk)]
+        tools = [*projects_tools(desk), *contacts_tools(desk), *crm_tools(desk), *timesheets_tools(desk)]
+        return previewed(desk, tools)
