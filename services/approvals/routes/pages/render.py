@@ -56,6 +56,12 @@ def _plain(value: object) -> object:
     return visible.plain(value)
 
 
+def _who(decided_by: str | None, words: Language) -> str:
+    """`console:owner` in words."""
+    via, _, name = (decided_by or "").partition(":")
+    return words(f"who.{via}", name=name) if words.has(f"who.{via}") else decided_by or ""
+
+
 @cache
 def _environment() -> Environment:
     environment = Environment(
@@ -73,6 +79,7 @@ def _environment() -> Environment:
     environment.filters["value"] = values.shown
     environment.filters["number"] = lambda number, words: f"{number:,.0f}".replace(",", words("number.group"))
     environment.filters["spelt"] = lambda value: json.dumps(value, ensure_ascii=False, indent=2)
+    environment.filters["who"] = _who
     environment.globals["asset"] = _asset
     return environment
 

@@ -24,9 +24,10 @@ class Shown:
 def shown(value: object) -> Shown:
     """A text as it is, everything else as JSON, so that 1, "1" and true are told apart."""
     is_text = isinstance(value, str)
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     lines = text.split("\n", GLANCE_LINES)
     glance = ""
     if len(text) > GLANCE_CHARACTERS or len(lines) > GLANCE_LINES:
         glance = " ".join(lines[:GLANCE_LINES])[:GLANCE_CHARACTERS].rstrip()
+        text = text if is_text else json.dumps(value, ensure_ascii=False, indent=2)
     return Shown(text[:MAX_CHARACTERS], glance, len(text), max(0, len(text) - MAX_CHARACTERS), is_text)

@@ -26,7 +26,7 @@ def test_approving_on_a_phone_without_scripts_takes_two_touches(visitors: Any, s
     assert service.present(request)["state"] == "pending"
     mine.get_by_role("button", name="Yes, approve").tap()
     page.wait_for_url("**/requests/*")
-    assert page.get_by_role("status").inner_text().startswith("You approved this. Approved by console:owner on")
+    assert page.get_by_role("status").inner_text().startswith("You approved this. Approved by owner (console) on")
     present = service.present(request)
     assert (present["state"], present["decided_by"], present["reason"]) == ("approved", "console:owner", None)
 
@@ -83,7 +83,7 @@ def test_the_second_of_two_decisions_is_shown_what_really_happened(visitors: Any
         page.get_by_role("button", name=f"Yes, {name.lower()}").click()
         page.wait_for_url("**?*")
     words = second.get_by_role("status").inner_text()
-    assert words.startswith("Your approval changed nothing. Denied by console:owner on")
+    assert words.startswith("Your approval changed nothing. Denied by owner (console) on")
     assert service.present(request)["state"] == "denied"
 
 

@@ -53,7 +53,7 @@ def test_the_history_filters_by_state_and_tool(visitors: Any, past: list[dict[st
     rows = page.locator("tbody tr")
     assert rows.count() == 1
     assert all(
-        word in rows.inner_text() for word in ("Burn the olive grove", "Denied", "console:owner", "Never <that>")
+        word in rows.inner_text() for word in ("Burn the olive grove", "Denied", "owner (console)", "Never <that>")
     )
     rows.get_by_role("link").click()
     assert "Never <that>" in page.locator(".course").first.inner_text()
@@ -66,7 +66,7 @@ def test_a_long_history_has_pages_and_each_request_is_on_one_of_them(tmp_path: P
     service.run()
     try:
         asked = []
-        for _ in range(70):
+        for _ in range(35):
             asked.append(service.ask())
             service.told(service.http("POST", f"/api/requests/{asked[-1]['id']}/cancel"))
         found, path = [], "/history"
@@ -157,7 +157,7 @@ def test_every_page_fits_can_be_touched_and_can_be_read(
     assert faults(page, size) == []
     page.screenshot(path=tmp_path / "login.png")
     page = visitor.inside("/")
-    for path in ("/", "/history", "/calls", "/system", *(f"/requests/{one['id']}" for one in past)):
+    for path in ("/", "/history", "/calls", "/system", *(f"/requests/{past[number]['id']}" for number in (0, 3))):
         page.goto(visitor.url + path)
         for summary in page.locator("main details > summary").all()[:3]:
             summary.click()
