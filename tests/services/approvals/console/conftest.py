@@ -179,7 +179,8 @@ def service(tmp_path_factory: pytest.TempPathFactory, gateway_url: str) -> Itera
     stop(found.child)
 
 
-@pytest.fixture(scope="session")
+# Playwright keeps an event loop running in this thread: tests of other modules that run their own must not meet it.
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
