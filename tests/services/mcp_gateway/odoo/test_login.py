@@ -1,5 +1,6 @@
 """Who we are for Odoo, and what the operator is told when that is not clear."""
 
+import sys
 import zoneinfo
 from typing import Any
 
@@ -116,10 +117,15 @@ async def test_settings_that_cannot_work_are_refused(change: dict[str, str]) -> 
         OdooSettings.model_validate({**given, **change})
 
 
-async def test_a_time_zone_that_the_host_lacks_is_said_and_no_day_is_guessed(agent: Any) -> None:
+async def test_a_time_zone_that_the_host_lacks_is_said_and_no_day_is_guessed(
+    agent: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     project = agent.project()
     if not agent.raw("res.users", "context_get")["tz"]:
         return
+    # Neither the system's zones nor those of the PyPI package: a None in sys.modules makes an import fail.
+    for name in {"tzdata", *(name for name in sys.modules if name.startswith("tzdata."))}:
+        monkeypatch.setitem(sys.modules, name, None)
     zoneinfo.reset_tzpath(to=[])
     zoneinfo.ZoneInfo.clear_cache()
     try:
